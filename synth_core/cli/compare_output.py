@@ -18,6 +18,7 @@ from synth_core.analysis.subgroups import Group, GroupAccuracy, by_group, in_no_
 from synth_core.analysis.utility import Statistic, statistic_name, statistic_words
 from synth_core.analysis.wording.guarantee_sentences import neighbour_words
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.system.number_text import ceiling
 from synth_core.system.text_table import aligned
 
 
@@ -147,8 +148,8 @@ def print_table(analysis: Analysis, results: list[Result], out: Callable[[str], 
         rows.append(
             [
                 flat.mechanism,
-                "" if flat.lipschitz_bound is None else f"{flat.lipschitz_bound:.3f}",
-                f"{flat.epsilon:.3f}{' !' if flat.problems else ''}",
+                "" if flat.lipschitz_bound is None else ceiling(flat.lipschitz_bound, 3),
+                f"{ceiling(flat.epsilon, 3)}{' !' if flat.problems else ''}",
                 flat.guarantee.label + (" *" if star else ""),
                 f"{flat.ecdf_max:.4f}",
                 f"{flat.ecdf_avg:.6f}",

@@ -33,6 +33,7 @@ from synth_core.experiments.rivals.bands import RivalBand
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits
 from synth_core.system.json_text import json_text
+from synth_core.system.number_text import ceiling
 from synth_core.system.text_table import aligned
 
 DEFAULT = (Sweep("scale", 0.2, 2.0, 7), Sweep("epsilon", 0.25, 16.0, 7))
@@ -195,7 +196,7 @@ def _print(
             [
                 p.mechanism,
                 knobs_text(p.knobs),
-                f"{p.epsilon:.3f}",
+                ceiling(p.epsilon, 3),
                 guarantee_label(p),
                 band_text(p, measure),
                 mark,

@@ -18,6 +18,7 @@ from synth_core.experiments.rivals.map_runs import offered, planned, run_for_map
 from synth_core.experiments.rivals.registry import RIVALS
 from synth_core.mechanisms.ranges import read_edges
 from synth_core.system import limits
+from synth_core.system.number_text import ceiling, rounded_up
 
 
 def add_rivals(command: argparse.ArgumentParser) -> None:
@@ -128,7 +129,7 @@ def as_rows(others: list[RivalBand], measure: str) -> list[list[str]]:
         [
             band.who,
             "not ours",
-            "" if band.epsilon is None else f"{band.epsilon:.3f}",
+            "" if band.epsilon is None else ceiling(band.epsilon, 3),
             band.guarantee,
             error_text(band, measure),
             "",
@@ -142,7 +143,9 @@ def notes(others: list[RivalBand]) -> list[str]:
     if not others:
         return []
     spent = {b.epsilon: b.share_squares for b in others if b.epsilon is not None and b.counted == "rho"}
-    words = [f"ε = {epsilon_number(e)} stands for ρ = {e**2 * s / 8:.3g}" for e, s in spent.items()]
+    words = [
+        f"ε = {epsilon_number(e)} stands for ρ = {rounded_up(e**2 * s / 8, 3)}" for e, s in spent.items()
+    ]
     return [
         "Not ours: the mean over runs ± 2 standard errors, outside the choice: none can be released here.",
         *([f"Their zCDP: {'; '.join(words)}."] if words else []),

@@ -29,6 +29,7 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.models import USUAL
 from synth_core.system.json_text import json_text
+from synth_core.system.number_text import ceiling
 from synth_core.system.text_table import aligned
 
 OF_A_BLOCK = {"outcome", "model", "program", "guess"} | MODEL_OPTIONS - {"prior_scale"}
@@ -240,13 +241,13 @@ def _read_beforehand(result: RecordsResult) -> list[str]:
 
 
 def _three_decimals(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
+    return "" if value is None else ceiling(value, 3)
 
 
 def _rows(result: RecordsResult) -> list[list[str]]:
     """The joint row, and one for each part."""
     mark = " !" if result.problems else ""
-    joint = [result.mechanism, _three_decimals(result.lipschitz_bound), f"{result.epsilon:.3f}{mark}"]
+    joint = [result.mechanism, _three_decimals(result.lipschitz_bound), f"{ceiling(result.epsilon, 3)}{mark}"]
     measures = result.measures
     joint += [
         result.guarantee.label,

@@ -10,6 +10,7 @@ from typing import Any
 from synth_core.release.bounded_text import printable
 from synth_core.release.run_store import DAMAGED, RunStore, compare_runs
 from synth_core.system.json_text import json_text
+from synth_core.system.number_text import ceiling
 
 
 def add(commands: Any) -> None:
@@ -41,7 +42,7 @@ def run_list(args: argparse.Namespace) -> int:
     for run in store.runs():
         name = f"  {printable(run.name)}" if run.name else ""
         epsilon = run.numbers.get("epsilon")
-        shown = "–" if epsilon is None else f"{epsilon:.3f}"
+        shown = "–" if epsilon is None else ceiling(epsilon, 3)
         print(
             f"{run.id}  {run.time}  {run.mechanism:<22} ε = {shown:<8} {run.guarantee:<16} "
             f"{printable(run.data['name'])}: {printable(run.variables)}{name}"

@@ -156,7 +156,7 @@ def _cells(numbers: ResultNumbers) -> dict[str, dict[str, Any]]:
     assert off is not None
     cells = {
         "epsilon": cell(approximately + epsilon_text(numbers), numbers.epsilon),
-        "delta": cell("–" if bound is None else f"{bound:.2f}", bound, _local(numbers)),
+        "delta": cell("–" if bound is None else ceiling(bound, 2), bound, _local(numbers)),
         "gap": cell(f"{100 * off.error:.1f} points{off.beside}", off.error),
     }
     if numbers.joint is not None:
@@ -202,7 +202,7 @@ def _variable_row(variable: VariableNumbers, policy: Policy | None) -> dict[str,
     cells = {
         "epsilon": "–" if epsilon is None else ceiling(epsilon, 2),
         "gap": f"{100 * variable.ecdf_max:.1f} points",
-        "delta": "–" if bound is None else f"{bound:.2f}",
+        "delta": "–" if bound is None else ceiling(bound, 2),
     }
     found = None if policy is None or policy.percent is None else variable_error(variable, policy.measure)
     if policy is not None and found is not None:

@@ -22,6 +22,7 @@ from synth_core.figures.palette import color, transparent
 from synth_core.figures.parts import TEXT, Figure, Layout, Trace, axis, figure, scatter, table
 from synth_core.figures.rivals import READING, rival_rows, rival_traces, rivals_alt, shown_bands
 from synth_core.mechanisms.catalogue import find_mechanism, guarantees
+from synth_core.system.number_text import ceiling
 
 STRICT = "square"
 SYMBOLS = {  # of guarantees that are not strict; the legend says which
@@ -231,7 +232,7 @@ def map_figure(
         [
             find_mechanism(p.mechanism).label,
             knobs_text(p.knobs),
-            f"{p.epsilon:.3f}",
+            ceiling(p.epsilon, 3),
             guarantee_label(p),
             band_text(p, measure),
             "yes" if p.id in on_frontier else "",

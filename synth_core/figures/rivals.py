@@ -11,6 +11,7 @@ from synth_core.experiments.rivals.bands import RivalBand, error_text
 from synth_core.experiments.rivals.budget import promise_words
 from synth_core.figures.palette import rival_look, transparent
 from synth_core.figures.parts import TEXT, Trace, scatter
+from synth_core.system.number_text import ceiling
 
 READING = (
     "Lines are other synthesizers, outside the choice: none can be released here. Their bands are the mean ± 2 "
@@ -118,7 +119,7 @@ def rival_rows(bands: Sequence[RivalBand], measure: str) -> list[list[str]]:
         [
             band.label,
             "another synthesizer",
-            "" if band.epsilon is None else f"{band.epsilon:.3f}",
+            "" if band.epsilon is None else ceiling(band.epsilon, 3),
             band.guarantee,
             error_text(band, measure),
             "",
@@ -134,7 +135,7 @@ def rivals_alt(bands: Sequence[RivalBand], measure: str) -> list[str]:
     for who in dict.fromkeys(band.who for band in bands):
         mine = [band for band in bands if band.who == who]
         values = ", ".join(
-            ("" if band.epsilon is None else f"ε {band.epsilon:.2f} ")
+            ("" if band.epsilon is None else f"ε {ceiling(band.epsilon, 2)} ")
             + f"error {value_text(measure, band.mean[measure])}"
             for band in mine
         )

@@ -181,3 +181,26 @@ def test_settings_are_marked_where_the_public_report_keeps_them(plan):
 
     assert marked("confidential") == marked("historical") == (True, {True})
     assert marked("public") == (False, {False})
+
+
+def test_the_record_says_whose_accuracy_the_errors_are_of(plan):
+    """Errors of the population stood beside no word of it."""
+    weighted = plan.settings.model_copy(update={"weight": "w", "accuracy_of": "population"})
+    pages = decision_record(plan.model_copy(update={"settings": weighted}))
+    said = "Accuracy is of the population, by w."
+    of_errors = [page for page in pages if "Against" in page.title or page.title.startswith("Accuracy")]
+    assert len(of_errors) == 2 and all(said in " ".join(page.lines) for page in of_errors)
+    assert not any(said in " ".join(page.lines) for page in decision_record(plan))
+
+
+def test_an_epsilon_of_a_bar_is_that_of_the_table_and_says_of_which_data_sets_it_is(plan):
+    """The table said 4.51, rounded up, and the bar 4.5; of measured synthesis it was called that of one data set."""
+    odd = [each.model_copy(update={"epsilon": 4.5044 + i}) for i, each in enumerate(plan.alternatives)]
+    pages = decision_record(plan.model_copy(update={"alternatives": tuple(odd)}))
+    [table] = [page for page in pages if "Against" in page.title]
+    [bars] = [page for page in pages if page.title.startswith("Privacy")]
+    assert bars.chart is not None and bars.figure is not None
+    said = [float(row[1].split()[0]) for row in table.rows]
+    assert said == list(bars.chart.series[0].y) == [float(t) for t in bars.figure["traces"][0]["text"]]
+    assert said == [4.51, 5.51, 6.51]
+    assert bars.chart.y_label == "ε in all released data sets together"

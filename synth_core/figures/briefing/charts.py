@@ -9,6 +9,8 @@ from typing import Literal
 from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.analysis.summary import ResultSummary
 from synth_core.analysis.utility import SHARE_OF, distinct
+from synth_core.analysis.wording.belief_sentences import epsilon_number
+from synth_core.analysis.wording.guarantee_sentences import in_which_sets
 from synth_core.analysis.wording.headings import RECORD_FIGURES
 from synth_core.figures.categories import of_categories
 from synth_core.figures.palette import color
@@ -192,8 +194,8 @@ def epsilon_chart(
         "Privacy: ε of each mechanism",
         "Smaller is more private. Compare heights only under the same guarantee, in brackets.",
         "",
-        "ε of one data set",
-        (Series("ε", "#1d4ed8", (), tuple(float(s.numbers.epsilon) for s in shown)),),
+        f"ε {in_which_sets(s.numbers.point for s in shown)}",
+        (Series("ε", "#1d4ed8", (), tuple(float(epsilon_number(s.numbers.epsilon)) for s in shown)),),
         tuple(f"{labels[s.mechanism]} ({guarantees[s.mechanism].label})" for s in shown),
     )
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from synth_core.analysis.records.blocks import shares_of
 from synth_core.analysis.setting_words import acting_settings, setting_value
 from synth_core.analysis.settings import setting_name
 from synth_core.analysis.wording.belief_sentences import epsilon_number, suspicion
+from synth_core.analysis.wording.guarantee_sentences import in_which_sets
 from synth_core.analysis.wording.headings import in_plain_words
 from synth_core.data.units import unit_words, values_words
 from synth_core.figures.briefing.charts import Chart, Series
@@ -34,7 +38,7 @@ def decision_record(plan: Plan) -> list[Page]:
     pages = [_decision(plan, internal), *_settings(plan, internal), *_against(plan, internal)]
     shown = [each for each in plan.alternatives if each.verdict != NOT_CONVERGED]
     if len(shown) > 1:
-        pages += [_epsilon_page(shown, internal), _error_page(shown, internal)]
+        pages += [_epsilon_page(shown, internal), _error_page(shown, internal, _whose(plan))]
     return [*pages, _promise(plan)]
 
 
@@ -114,7 +118,15 @@ def _against(plan: Plan, internal: bool) -> list[Page]:
         "Distribution furthest off",
         "Mean or percentile furthest off",
     )
-    return paged("Against which alternatives", internal, columns, rows, ROWS)
+    pages = paged("Against which alternatives", internal, columns, rows, ROWS)
+    return [replace(page, lines=tuple(filter(None, [_whose(plan)]))) for page in pages]
+
+
+def _whose(plan: Plan) -> str:
+    """Whether the errors are of the sample or of the population; empty without survey weights."""
+    whose = plan.settings.whose_accuracy
+    named = any(each.name for each in plan.alternatives)
+    return f"{whose} A scenario, in brackets, may count otherwise." if whose and named else whose
 
 
 def _label(each: Alternative) -> str:
@@ -130,13 +142,22 @@ def _furthest(each: Alternative) -> str:
 def _epsilon_page(shown: list[Alternative], internal: bool) -> Page:
     reading = "Smaller is more private. Compare heights only under the same guarantee, in brackets."
     names = tuple(f"{_marked(each)} ({each.guarantee})" for each in shown)
+    label = f"ε {in_which_sets(find_mechanism(each.mechanism) for each in shown)}"
     return _bars(
-        "Privacy: ε of each", reading, "ε of one data set", names, shown, [e.epsilon for e in shown], internal
+        "Privacy: ε of each",
+        reading,
+        label,
+        names,
+        shown,
+        [float(epsilon_number(e.epsilon)) for e in shown],
+        internal,
+        epsilon_number,
     )
 
 
-def _error_page(shown: list[Alternative], internal: bool) -> Page:
+def _error_page(shown: list[Alternative], internal: bool, whose: str) -> Page:
     reading = "How far the distribution of the variable that is furthest off is off. Short bars are accurate."
+    reading = f"{reading} {whose}".rstrip()
     values = [100 * max(each.off.values(), default=0.0) for each in shown]
     names = tuple(map(_marked, shown))
     return _bars(
@@ -156,17 +177,19 @@ def _bars(  # a page with its chart twice
     shown: list[Alternative],
     values: list[float],
     internal: bool,
+    words: Callable[[float], str] = lambda value: f"{value:.3g}",
 ) -> Page:
+    texts = [words(value) for value in values]
     chart = Chart("bars", title, reading, "", label, (Series(label, "#1d4ed8", (), tuple(values)),), names)
     trace = {
         "type": "bar",
         "x": list(names),
         "y": values,
         "marker": {"color": [color(each.mechanism) for each in shown]},
-        "text": [f"{value:.3g}" for value in values],
-        "hovertemplate": "%{x}: %{y:.3g}<extra></extra>",
+        "text": texts,
+        "hovertemplate": "%{x}: %{text}<extra></extra>",
     }
-    rows = [[name, f"{value:.3g}"] for name, value in zip(names, values, strict=True)]
+    rows = [list(row) for row in zip(names, texts, strict=True)]
     made: Figure = figure(
         "bars",
         title,

@@ -16,6 +16,7 @@ from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.plan.planned_block import planned
 from synth_core.release.run_store import DAMAGED, RunStore, StoredRun, compare_runs, numbers_of
 from synth_core.release.state import StateError
+from synth_core.system.number_text import ceiling
 from synth_core.ui.shared.presets import in_demo
 from synth_core.ui.shared.subject import show_subject
 from synth_core.ui.state import session
@@ -63,7 +64,7 @@ def record_runs(
 
 def _label(run: StoredRun) -> str:
     epsilon = run.numbers.get("epsilon")
-    shown = "" if epsilon is None else f", ε = {epsilon:.3f}"
+    shown = "" if epsilon is None else f", ε = {ceiling(epsilon, 3)}"
     name = f"{run.name}: " if run.name else ""
     return (
         f"{name}{find_mechanism(run.mechanism).label}{shown} · {run.time[:16].replace('T', ' ')} · {run.id}"
