@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from synth_core.models import MODELS, family
+from synth_core.system.number_text import ceiling
 
 FITS_WITHIN, ROUGHLY_WITHIN = 0.02, 0.05  # largest difference of the distribution functions
 KOLMOGOROV_95 = 1.358  # sqrt(n) times that difference stays below it in 95 % of samples of a true model
@@ -72,11 +73,9 @@ def fit_verdict(
             "Take more draws or a longer warm-up (Compare, Sampling), or another model.",
         )
     chance = KOLMOGOROV_95 / math.sqrt(max(n_records, 1))
-    about = (
-        f"its distribution function is up to {100 * difference:.1f} percentage points from that of the data"
-    )
+    about = f"its distribution function is up to {ceiling(100 * difference, 1)} percentage points from that of the data"
     if residuals > difference:
-        about += f", and that of its residuals is up to {100 * residuals:.1f} from even"
+        about += f", and that of its residuals is up to {ceiling(100 * residuals, 1)} from even"
     furthest = max(difference, residuals)
     if furthest <= max(FITS_WITHIN, chance):
         return FitVerdict("fits", difference, f"The model fits: {about}.", "Go on to Compare.")

@@ -34,6 +34,12 @@ def test_the_runs_that_are_needed_are_enough_and_hardly_more(claim):
     assert power(claim, needed, 4).words.startswith(f"{needed:,} runs can test")
 
 
+@pytest.mark.parametrize("runs", [1_000, 3_000, 10_000, 70_000])
+def test_what_can_surely_be_shown_is_not_said_to_be_more(runs):
+    found = power(0.5, runs, 4)
+    assert 0 <= found.surely - float(found.words.split("up to ")[1].split()[0]) < 0.1
+
+
 def test_what_cannot_be_tested_is_said():
     found = power(40.0, 10_000, 2)
     assert found.needed is None

@@ -1,6 +1,7 @@
 """Whether intervals hold: estimates against simulation, rules by hand, a study whose answer is known."""
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -203,6 +204,12 @@ def covered(mechanism, rule, known, factor=1.4):
         )
         for title in ("Mean", "Regression coefficients")
     ]
+
+
+@pytest.mark.parametrize("factor", [1.826, 1.2, 3.21])
+def test_errors_are_never_said_to_be_less_than_they_are(factor):
+    text = coverage_in_words(covered("weighted", "u", False, factor), 40)[0]
+    assert 0 <= float(re.search(r"up to ([\d.]+) times", text)[1]) - factor < 0.1
 
 
 def test_coverage_in_words_and_as_a_figure():

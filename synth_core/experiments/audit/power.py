@@ -14,7 +14,7 @@ from synth_core.experiments.audit.neighbour_runs import PARAMETERS
 from synth_core.experiments.audit.neighbours import RELATIONS
 from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.system import limits
-from synth_core.system.number_text import ceiling
+from synth_core.system.number_text import ceiling, floored, rounded_up
 
 NEIGHBOURS = (1, 3)  # that are tried for a line, see `neighbours.worst_records`
 # Of a run, at fewest and at most: of the density ratio, of parameters, and of synthetic values, of categories one.
@@ -46,9 +46,9 @@ class Power:
     @property
     def words(self) -> str:
         """The power in words, as half a sentence."""
-        claim, runs = f"ε = {self.claim:.3g}", f"{self.runs:,} runs"
+        claim, runs = f"ε = {rounded_up(self.claim, 3)}", f"{self.runs:,} runs"
         if self.claim < self.surely:
-            return f"{runs} can test {claim}: a lower bound of up to {self.surely:.1f} can be shown"
+            return f"{runs} can test {claim}: a lower bound of up to {floored(self.surely, 1)} can be shown"
         needs = (
             f"needs about {self.needed:,}"
             if self.needed is not None
@@ -56,9 +56,8 @@ class Power:
         )
         if self.claim >= self.at_most:
             return f"too weak to test {claim} with {runs}, which show at most {ceiling(self.at_most, 1)}; {needs}"
-        return (
-            f"perhaps too weak to test {claim} with {runs}, which surely show {self.surely:.1f} only; {needs}"
-        )
+        shown = floored(self.surely, 1)
+        return f"perhaps too weak to test {claim} with {runs}, which surely show {shown} only; {needs}"
 
 
 def n_lines(mechanisms: Iterable[Mechanism], frozen: bool, as_set: bool) -> int:

@@ -32,6 +32,7 @@ from synth_core.experiments.studies.study import Design, Study
 from synth_core.experiments.studies.user_estimates import Estimated
 from synth_core.experiments.studies.verdicts import Row, shown
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.system.number_text import ceiling
 
 Array = NDArray[np.float64]
 Of = Callable[[str], Array]  # the values of a measure, of shape (n_replicates,)
@@ -334,7 +335,7 @@ def coverage_in_words(covered: Sequence[Covered], replicates: int, weights: str 
             f"put together by {first.rule}"
             if first.known
             else "as software gives them: no rule is known to hold; the errors are up to "
-            f"{largest:.1f} times what software says"
+            f"{ceiling(largest, 1)} times what software says"
         )
         sentences.append(f"{where}: of 100 intervals at 95 %, these hold what is true: {held} ({how}).")
     error = 100 * max((each.errors[each.rule] for each in covered), default=0.0)
