@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import html
 import inspect
 import io
 import itertools
@@ -18,6 +19,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import scipy
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.fits import Fits
@@ -881,3 +883,35 @@ def test_a_released_table_that_its_plan_calls_public_is_confidential(store, stat
     other = release(made)  # of another table the same plan may speak of its tuning
     found = read(other, "releasable")["report.html"].decode()
     assert ("How close the same settings came" in found) == (called != "historical")
+
+
+def test_a_measured_epsilon_tells_nothing_of_replacing(store, state):
+    """By loops over draws and values: another value moves the log-likelihood by more than twice ε, which was told."""
+    asked = planned(store, "count_weighted_final", datasets=2)
+    settings = make_settings(outcome="x", model="lognormal", predictors=("z",), epsilon=8.0, **QUICK)
+    analysis = Analysis(asked.table, settings, store)
+    result = analysis.run("count_weighted_final")
+    records, draws = analysis.selection.records, analysis.fits.posterior(result.weights)[0].draws
+
+    def terms(value, record):
+        mean = draws["beta"] @ records.design[record]
+        density = scipy.stats.norm.logpdf(np.log(value), mean, draws["sigma"]) - np.log(value)
+        return result.weights[record] * density
+
+    assert result.epsilon == pytest.approx(
+        2 * max(np.abs(terms(x, i)).max() for i, x in enumerate(records.outcome))
+    )
+    largest = max(
+        np.ptp(terms(value, i) - terms(x, i))
+        for i, x in enumerate(records.outcome)
+        for value in (records.outcome.min(), records.outcome.max())
+    )
+    assert largest > 2 * result.epsilon
+    outcome = release(
+        replace(asked, overrides={"target": "a test", "growth": "a test", "convergence": "a test"})
+    )
+    assert outcome.state == RELEASED, [c for c in outcome.checks if c.status == "failed"]
+    page = html.unescape(read(outcome, "releasable")["report.html"].decode())
+    assert "ε = " in page and "Beliefs before" not in page and "odds grow" not in page
+    assert "for one replaced" not in page and "for a value replaced" not in page
+    assert "What replacing it by another value costs is not told" in page

@@ -74,6 +74,10 @@ def about_weights(weighted: bool, reference: str, from_current: bool, anchored: 
     )
 
 
+NOT_REPLACED = (
+    "What replacing it by another value costs is not told, and so no bound on odds: another value may have a larger "
+    "term than any record has, so that twice this ε does not bound it."
+)
 NEIGHBOURS = {  # what ε is for, in a sentence
     WITHHELD: "one record's value withheld, its row and its predictors kept",
     REPLACED: "one record's value replaced",
@@ -215,6 +219,8 @@ def explain(  # noqa: PLR0913 # each is another part of what is said
             lines.append(f"{rho_words(guarantee, epsilon)}.")
         return [*lines, guarantee.no_odds, *([SEED] if guarantee.secret_seed else [])]
     # Odds between two values of a record: the neighbour relation is replacement.
+    if epsilon_replace is None and not of_replacing:
+        return [*lines, NOT_REPLACED, *([SEED] if guarantee.secret_seed else [])]
     total = (epsilon_replace or epsilon) * charged
     beliefs = "; ".join(
         f"{percent(prior, 0)} {at_most(belief_after(prior, total))}" for prior in (0.01, 0.1, 0.5)

@@ -32,7 +32,7 @@ from synth_core.release.output.gate_check import FAIL, OVERRIDDEN, PASS, WARN, G
 from synth_core.release.plan.plan import Plan, ReleaseTerms
 from synth_core.system import limits
 from synth_core.system.characters import sentence
-from synth_core.system.number_text import percent
+from synth_core.system.number_text import percent, rounded_up
 
 Array = NDArray[np.float64]
 
@@ -248,8 +248,9 @@ def _target(plan: Plan, result: AnyResult) -> GateCheck:
         return check(FAIL if broken else PASS, text, f"ε = {target:g} holds by construction.", advice)
     return check(
         FAIL if over else PASS,
-        f"2Δ = {result.epsilon:.4g}, times the factor of safety {plan.safety:g}: {reached:.4g}; the target is "
-        f"{target:g}. The factor covers {COVERED}; `study like` tells for tables like this one.",
+        f"2Δ = {rounded_up(result.epsilon, 4)}, times the factor of safety {plan.safety:g}: "
+        f"{rounded_up(reached, 4)}; the target is {target:g}. The factor covers {COVERED}; `study like` tells "
+        "for tables like this one.",
         f"The measured ε was {'above' if over else 'at or below'} the target {target:g} that was set in advance."
         + (" The ε of this release is a statistic of the table." if over else ""),
         "Plan a smaller scale or a higher target; overriding charges the measured ε." if over else "",

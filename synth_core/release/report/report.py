@@ -201,8 +201,9 @@ def public_report(
     """
     plan, epsilon, place = released.plan, released.epsilon, released.place
     likelihood, standing = plan.point.likelihood, released.standing
-    replaced = standing.guarantee.replaced(epsilon)  # a priori: the measured figure is internal
-    odds = replaced * released.charged
+    # Known a priori where terms are clamped, or noise is added: the measured figure is internal.
+    replaced = standing.guarantee.replaced(epsilon) if plan.strict else None
+    odds = None if replaced is None or standing.guarantee.no_odds else replaced * released.charged
     context = released.context() | {
         "title": f"Synthetic data: {plan.outcome_words}",
         "number": place.number,
@@ -244,9 +245,9 @@ def public_report(
         **_loss(standing.guarantee, epsilon, released),
         "replaced": odds,
         "beliefs": []
-        if standing.guarantee.no_odds
+        if odds is None
         else [(percent(prior, 0), at_most(belief_after(prior, odds))) for prior in (0.01, 0.1, 0.5)],
-        "factor": odds_factor(odds),
+        "factor": "" if odds is None else odds_factor(odds),
         "tuned_on": TUNED_ON[standing.tuned_on],
         "utility": {_measure_words(k): v for k, v in plan.tuned_on.utility.items()} if standing.open else {},
         "tuned_open": standing.open,
