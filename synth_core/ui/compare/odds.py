@@ -14,8 +14,8 @@ READING = (
 )
 WHERE = (
     "Of ε-DP: it is promised for a value withheld, and exchanging a value costs twice as much, as counted here. A "
-    "measured ε has a figure of its own for exchanging, of this table alone, which may be more than twice: its row says "
-    "it. zCDP bounds how often a guess is right: its row says so."
+    "measured ε has a figure of its own for exchanging, of this table alone, which may be more than twice it. zCDP "
+    "bounds how often a guess is right: its row says so."
 )
 
 
