@@ -15,6 +15,7 @@ from scipy.optimize import linprog
 
 from synth_core.data.survey_weights import effective_records
 from synth_core.errors import InputError
+from synth_core.system.number_text import declared
 
 Array = NDArray[np.float64]
 TOLERANCE, STEPS = 1e-9, 200
@@ -77,7 +78,7 @@ def calibrated(weights: Array, margins: Sequence[Margin]) -> Calibrated:
     for each in margins:
         if not np.any(each.values) and each.total:
             raise InputError(
-                f"No record of the file has {each.name}, of which the public total is {each.total:g}."
+                f"No record of the file has {each.name}, of which the public total is {declared(each.total)}."
             )
     scale = np.array([np.abs(each.values).max() or 1.0 for each in margins])
     columns = np.column_stack([each.values for each in margins]) / scale

@@ -15,6 +15,7 @@ from synth_core.cli.output import destination, show_or_write
 from synth_core.data.survey_weights import read_weights
 from synth_core.data.table import Table, open_table
 from synth_core.errors import InputError
+from synth_core.system.number_text import ceiling, floored, measured
 
 COLUMNS = ("column", "value", "total")
 ADDED = "_calibrated"
@@ -68,10 +69,10 @@ def run(args: argparse.Namespace) -> int:
     for each in margins:
         before = float(weights @ each.values)
         off = "" if not each.total else f" ({100 * (before / each.total - 1):+.2f} %)"
-        print(f"  {each.name}: {before:,.6g}{off}, now {float(found.weights @ each.values):,.6g}")
+        print(f"  {each.name}: {measured(before)}{off}, now {measured(float(found.weights @ each.values))}")
     print(
-        f"Weights are multiplied by {found.least:.3g} to {found.most:.3g}; they tell as {found.effective:,.0f} records "
-        f"of equal weight, before as {found.effective_before:,.0f}."
+        f"Weights are multiplied by {floored(found.least, 3)} to {ceiling(found.most, 3)}; they tell "
+        f"as {found.effective:,.0f} records of equal weight, before as {found.effective_before:,.0f}."
     )
     print(PROMISE)
     if path is not None:

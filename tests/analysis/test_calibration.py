@@ -145,3 +145,18 @@ def test_a_total_is_of_the_code_that_it_names_and_weights_keep_their_decimal_sig
     assert found["w_calibrated"].dtype == float and len(found) == 40
     assert found.loc[~np.isclose(found["w"], found["w_calibrated"]), "code"].nunique() == 1
     assert (found["w"] != found["w_calibrated"]).sum() == moved
+
+
+def test_totals_of_millions_are_said_with_all_of_their_digits(tmp_path, capsys):
+    """A population of 6,902,149 stood there as 6.90215e+06."""
+    weights = np.where(SEX == 1, 115_000.0, 116_000.0)
+    pd.DataFrame({"sex": SEX, "w": weights}).to_csv(tmp_path / "file.csv", index=False)
+    (tmp_path / "totals.csv").write_text("column,value,total\nsex,0,3345678\nsex,1,3556471\n")
+    assert main(["calibrate", str(tmp_path / "file.csv"), "--weight", "w", "--totals", str(tmp_path / "totals.csv"),
+                 "--published", "table B1"]) == 0  # fmt: skip
+    said = capsys.readouterr().out
+    for code, total in ((0, 3_345_678), (1, 3_556_471)):
+        assert f"sex = {code}: {weights[code == SEX].sum():,.0f} " in said and f"now {total:,}" in said
+    moved = [total / weights[code == SEX].sum() for code, total in ((0, 3_345_678), (1, 3_556_471))]
+    least, most = map(float, said.split("multiplied by ")[1].split(";")[0].split(" to "))
+    assert 0 <= min(moved) - least < 1e-3 and 0 <= most - max(moved) < 1e-3
