@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import re
 from dataclasses import replace
 
 import numpy as np
