@@ -114,6 +114,7 @@ def sentence(
             filter(
                 None,
                 [
+                    _unread(numbers),
                     privacy_of_records(numbers, standing, values_words(settings.unit_column)),
                     whose,
                     accuracy,
@@ -134,8 +135,17 @@ def sentence(
     own = (
         "If its target is what the check of the program found: " if settings.model == OwnProgram.name else ""
     )
-    parts = [own + privacy, whose, error_sentence(numbers, measure), of_unit, by_weights]
+    parts = [_unread(numbers), own + privacy, whose, error_sentence(numbers, measure), of_unit, by_weights]
     return " ".join(filter(None, parts))
+
+
+def _unread(numbers: ResultNumbers) -> str:
+    """Of which variables the fit reads no record; empty as a rule."""
+    unread = [each for each in numbers.variables if each.n_records and not each.n_read]
+    of = f" of {' and '.join(each.name for each in unread)}" if numbers.several else ""
+    return (
+        f"All weights{of} are 0: nothing was fitted, and values are drawn from the prior." if unread else ""
+    )
 
 
 def privacy_of_records(

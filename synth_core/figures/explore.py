@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from synth_core.analysis.measures import at_zeros, is_relative, measure_label, value_text
 from synth_core.analysis.wording.belief_sentences import epsilon_number
+from synth_core.analysis.wording.guarantee_sentences import in_which_sets
 from synth_core.experiments.explore.point import PointSummary
 from synth_core.experiments.explore.wording import (
     FRONTIER_RULE,
@@ -210,8 +211,9 @@ def map_figure(
     unit = " (%)" if is_relative(measure) else " (share)" if measure == "ecdf_max" else ""
     logs = [", log scale" if a.get("type") == "log" else "" for a in (x_axis, y_axis)]
     name = measure_label(measure).replace("the distribution functions", "distributions")
+    sets = in_which_sets(map(find_mechanism, order)) if order else "of one data set"
     layout: Layout = {
-        "xaxis": axis(f"Privacy loss ε of one data set{logs[0]} (smaller is more private)", **x_axis),
+        "xaxis": axis(f"Privacy loss ε {sets}{logs[0]} (smaller is more private)", **x_axis),
         "yaxis": axis(f"{name}{unit}{logs[1]}", **y_axis),
         **_legends(len(best), len(order) + bool(answers), len({band.who for band in others})),
         "hoverlabel": {"align": "left"},

@@ -169,3 +169,12 @@ def test_whole_records_whose_settings_were_seen_promise_no_more_than_one_variabl
         text = sentence(made, SETTINGS, standing=seen)
         assert "not promised: they were chosen by looking" in text
         assert "not promised" not in sentence(made, SETTINGS)
+
+
+def test_a_fit_that_reads_no_record_says_so():
+    """An ε of 0, and a distribution that is off by everything, stood there without a word."""
+    alone = sentence(numbers(variables=(variable(n_zero_weight=200, n_records=200),)), SETTINGS)
+    assert alone.startswith("All weights are 0: nothing was fitted, and values are drawn from the prior.")
+    assert "All weights" not in sentence(
+        numbers(variables=(variable(n_zero_weight=199, n_records=200),)), SETTINGS
+    )

@@ -88,9 +88,9 @@ def plan_form() -> None:
         max_chars=limits.NAME_LENGTH,
         help="Name of the table over its periods. The ledger adds up what a series is charged.",
     )
-    strict = plan_actions.strict(mechanism)
+    strict, point = plan_actions.strict(mechanism), find_mechanism(mechanism)
     own_number(
-        "Target ε of one data set",
+        f"Target ε of {'all data sets' if point.charged(2) == 1 else 'one data set'}",
         limits.EPSILON,
         None,
         0.5,
@@ -101,7 +101,6 @@ def plan_form() -> None:
         help="A measured ε must stay below it in every period, a factor of safety included. It is what "
         "the ledger charges.",
     )
-    point = find_mechanism(mechanism)
     limit_row(_counts(point, tuned_on))
     counted = tuned_on is None or _taken_line(point, tuned_on)
     st.session_state.setdefault("plan_reason", proposed_reason())
