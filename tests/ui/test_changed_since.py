@@ -38,6 +38,17 @@ def coarse_map():
     return finished(tasks, map_point(), controls.COARSE)
 
 
+def a_map_of_records():
+    whole_records()
+    return coarse_map()
+
+
+def whole_records():
+    blocks = (Block("inc", "lognormal"), Block("marr", "categorical", {"categories": ("0", "1")}))
+    chosen = session.choices().with_settings(predictors=("age", "male"))
+    session.change(chosen.model_copy(update={"blocks": blocks}))
+
+
 def a_search():
     """Of a goal that nothing reaches: another model may."""
     asked = controls.choose_map()
@@ -59,16 +70,22 @@ def an_audit():
 
 
 def a_division():
-    blocks = (Block("inc", "lognormal"), Block("marr", "categorical", {"categories": ("0", "1")}))
-    chosen = session.choices().with_settings(predictors=("age", "male"))
-    session.change(chosen.model_copy(update={"blocks": blocks}))
+    whole_records()
     task = DivisionTask(division._given(), "measured", wanted=WANTED)
     return finished([task], Division("measured", (), 2.5, "zCDP", 7, ()), (division._searched(), WANTED))
 
 
-BEGIN = {"map": coarse_map, "search": a_search, "study": study, "audit": an_audit, "division": a_division}
+BEGIN = {
+    "map": coarse_map,
+    "records": a_map_of_records,
+    "search": a_search,
+    "study": study,
+    "audit": an_audit,
+    "division": a_division,
+}
 SHOW = {
     "map": lambda run: view._status(run, controls.choose_map(), ("key",), "ecdf_max"),
+    "records": lambda run: view._status(run, controls.choose_map(), ("key",), "ecdf_max"),
     "search": lambda run: view._answer(run, controls.choose_map()),
     "study": studies._say_age,
     "audit": lambda run: audit._say_age(run, None),
@@ -100,7 +117,14 @@ def said(at):
 
 @pytest.mark.parametrize(
     ("kind", "own"),
-    [("map", "scale"), ("search", None), ("study", None), ("audit", None), ("division", "epsilon")],
+    [
+        ("map", "scale"),
+        ("records", "scale"),
+        ("search", None),
+        ("study", None),
+        ("audit", None),
+        ("division", "epsilon"),
+    ],
 )
 def test_numbers_of_other_choices_say_so(kind, own):
     """A coarse map without the predictor, a goal that nothing reached, "today's ε" of another c: without a word."""
@@ -108,6 +132,9 @@ def test_numbers_of_other_choices_say_so(kind, own):
     assert not said(at)
     if own:  # what is swept or searched for may be another
         at.session_state["changes"] = [{own: 0.7}]
+        assert not said(at)
+    if kind == "map":  # nor are fewer points another map
+        next(box for box in at.number_input if box.label == "steps").set_value(3)
         assert not said(at)
     before = at.session_state["run"].tasks[0].given.settings.predictors
     at.session_state["changes"] = [{"predictors": ("age",)}]

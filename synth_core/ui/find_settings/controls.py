@@ -12,7 +12,7 @@ from synth_core.analysis.records.blocks import Block, common_of, parts_of
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.utility import statistic_name
 from synth_core.errors import InputError
-from synth_core.experiments.explore.knobs import KNOBS, knobs_of
+from synth_core.experiments.explore.knobs import KNOBS, knobs_of, settings_at
 from synth_core.experiments.explore.point import PointSummary, fits_of_point
 from synth_core.experiments.explore.records_point import check_measure
 from synth_core.experiments.explore.refine import refined
@@ -240,10 +240,16 @@ def _start_coarse(asked: MapRequest) -> None:
 
 
 def is_coarse_map_of(run: BackgroundRun, asked: MapRequest | None) -> bool:
-    """Whether a run has the few points that would be begun with now: of other settings they are no part of the map."""
+    """Whether all points of a run are of the choices as they are now, but for the settings that are swept."""
     if asked is None:
         return False
-    return {task.key for task in map_tasks(_coarse(asked))} <= {task.key for task in run.tasks}
+    browser, swept = session.current(), {KNOBS[sweep.knob].tuning for sweep in asked.sweeps}
+
+    def now(given: TaskInput) -> TaskInput:
+        at = settings_at(asked.settings, {name: getattr(given.settings, name) for name in swept})
+        return TaskInput.of(browser.table, at, browser.reference, asked.subject.blocks)
+
+    return all(repr(now(task.given)) == repr(task.given) for task in run.tasks)
 
 
 def subject_words(asked: MapRequest) -> str:
