@@ -161,7 +161,7 @@ def judge(policy: Policy, numbers: ResultNumbers, guarantee: Guarantee | None = 
     reasons = []
     epsilon = numbers.epsilon * guarantee.charged(numbers.n_datasets)
     if policy.epsilon is not None and epsilon > policy.epsilon * (1 + 1e-9):
-        reasons.append(f"ε {_above(epsilon, policy.epsilon)} > {epsilon_number(policy.epsilon)}")
+        reasons.append(f"ε {epsilon_number(epsilon)} > {policy.epsilon:.12g}")  # rounded up, it is above
     found, others = None, len(reasons) + (policy.guarantee == "strict" and not guarantee.strict)
     if policy.percent is not None:
         errors = _errors(policy, numbers)

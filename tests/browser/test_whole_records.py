@@ -137,7 +137,7 @@ def test_epsilon_is_divided_by_what_is_asked_of_each_variable(new_page):
     button = page.get_by_role("button", name="Find the least ε")
     expect(button).to_be_visible(timeout=60_000)
     expect(button).to_be_disabled()
-    box = page.get_by_role("spinbutton", name="Largest difference of marr")
+    box = page.get_by_role("textbox", name="Largest difference of marr")
     box.fill("2")
     box.press("Enter")
     expect(page.get_by_text("0.999")).to_be_visible()

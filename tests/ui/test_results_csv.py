@@ -51,7 +51,7 @@ def test_a_failure_is_a_line_with_its_reason():
 
 def test_a_rule_and_what_it_says():
     [line] = lines(Policy(epsilon=1.0))
-    assert (line["rule"], line["verdict"]) == ("ε ≤ 1", "fails: ε 14 > 1")
+    assert (line["rule"], line["verdict"]) == ("ε ≤ 1", "fails: ε 13.6 > 1")
 
 
 def test_several_variables_have_a_line_each_below_that_of_all():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -18,7 +19,7 @@ from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.number_text import percent
 from synth_core.ui.shared import background
 from synth_core.ui.shared.polling import poll
-from synth_core.ui.shared.widgets import own_number
+from synth_core.ui.shared.widgets import number_or_none
 from synth_core.ui.state import session
 
 RUN = "division"
@@ -73,27 +74,26 @@ def _asked() -> dict[str, float]:
     names = [block.name for block in choices.whole]
     for first in range(0, len(names), A_ROW):
         for column, name in zip(st.columns(A_ROW), names[first : first + A_ROW], strict=False):
-            entered = own_number(
+            number_or_none(
                 f"Largest difference of {session.plain(name)}",
-                BOUNDS,
+                f"asked {name}",
                 kept.get(name),
-                0.01,
-                f"asked {name} {kept.get(name)}",
+                BOUNDS,
+                "nothing asked",
+                partial(_ask, name),
+                "Of the distribution functions; of categories half of the sum of the differences of shares.",
                 column,
-                placeholder="nothing asked",
-                format="%g",
-                help="Of the distribution functions; of categories half of the sum of the differences of shares.",
             )
-            if entered != kept.get(name):
-                kept = (
-                    {**kept, name: entered}
-                    if entered is not None
-                    else {k: v for k, v in kept.items() if k != name}
-                )
-                explore = choices.explore.model_copy(update={"accuracies": tuple(kept.items())})
-                session.change(choices.model_copy(update={"explore": explore}))
-                st.rerun()
     return {name: kept[name] for name in names if name in kept}
+
+
+def _ask(name: str, difference: float | None) -> None:
+    """What is asked of a variable, or that nothing is."""
+    choices = session.choices()
+    others = tuple(each for each in choices.explore.accuracies if each[0] != name)
+    asked = others if difference is None else (*others, (name, difference))
+    explore = choices.explore.model_copy(update={"accuracies": asked})
+    session.change(choices.model_copy(update={"explore": explore}))
 
 
 def _start(mechanism: str, wanted: dict[str, float]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
@@ -12,7 +10,7 @@ from synth_core.analysis.measures import ECDF_MAX, MEAN, WORST
 from synth_core.analysis.policy import Policy, measured
 from synth_core.analysis.utility import statistic_name
 from synth_core.system.characters import sentence
-from synth_core.ui.shared.widgets import refuse, say_refusal
+from synth_core.ui.shared.widgets import number_or_none
 from synth_core.ui.state import session
 from synth_core.ui.state.choices import value_at
 
@@ -63,7 +61,8 @@ def rule_popover() -> None:
 
 def _limit(label: str, place: str, help: str) -> None:
     """A limit at a place of the choices, or none."""
-    _box(label, place, value_at(session.choices(), place), "any", partial(session.put, place), help)
+    value = value_at(session.choices(), place)
+    number_or_none(label, f"rule {place}", value, BOUNDS, "any", partial(session.put, place), help)
 
 
 def _limit_of(name: str, policy: Policy) -> None:
@@ -75,42 +74,8 @@ def _limit_of(name: str, policy: Policy) -> None:
         session.change(choices.model_copy(update={"policy": limited}))
 
     value, usual = dict(policy.by_variable).get(name), f"as for all: {policy.percent:g}"
-    _box(f"of {session.plain(name)}, in {policy.unit}", f"of {name}", value, usual, take)
-
-
-def _box(
-    label: str,
-    place: str,
-    value: float | None,
-    placeholder: str,
-    take: Callable[[float | None], None],
-    help: str | None = None,
-) -> None:
-    """A number above 0, or none, which `take` gets. It is a box of text: one of numbers, emptied, shows its default."""
-    refused = f"rule {place}"
-    times = st.session_state.get(refused, 0)
-    key = f"rule {place} {value} {times}"
-
-    def changed() -> None:
-        text = st.session_state.get(key, "").strip()
-        try:
-            limit = float(text) if text else None
-        except ValueError:
-            limit = math.nan
-        if refuse(refused, limit, BOUNDS, value, text):
-            st.session_state[refused] = times + 1  # another box, which shows what stays
-        else:
-            take(limit)
-
-    st.text_input(
-        label,
-        "" if value is None else f"{value:.12g}",
-        key=key,
-        help=help,
-        placeholder=placeholder,
-        on_change=changed,
-    )
-    say_refusal(refused)
+    label = f"of {session.plain(name)}, in {policy.unit}"
+    number_or_none(label, f"rule of {name}", value, BOUNDS, usual, take)
 
 
 def _choice(label: str, place: str, options: dict[str, str]) -> None:

@@ -171,6 +171,40 @@ def own_number(
     return given
 
 
+def number_or_none(  # what it says, what it holds, and where
+    label: str,
+    place: str,
+    value: float | None,
+    bounds: Bounds,
+    placeholder: str,
+    take: Callable[[float | None], None],
+    help: str | None = None,
+    at: Any = st,
+) -> None:
+    """A number, or none, which `take` gets. It is a box of text: one of numbers, emptied, shows its default.
+
+    What is stored is given as the value and names the box: a box in a closed panel does not hear of a value that the
+    session sets, and would show an empty one.
+    """
+    times = st.session_state.get(place, 0)
+    key = f"{place} {value} {times}"
+
+    def changed() -> None:
+        text = st.session_state.get(key, "").strip()
+        try:
+            given = float(text) if text else None
+        except ValueError:
+            given = math.nan
+        if refuse(place, given, bounds, value, text):
+            st.session_state[place] = times + 1  # another box, which shows what stays
+        else:
+            take(given)
+
+    shown = "" if value is None else f"{value:.12g}"
+    at.text_input(label, shown, key=key, help=help, placeholder=placeholder, on_change=changed)
+    say_refusal(place, at)
+
+
 def _keep_within(box: str, bounds: Bounds) -> None:
     """Widget callback: bring the last number back where the one that was typed lies outside the bounds."""
     last = st.session_state.get(box + LAST)
