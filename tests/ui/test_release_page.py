@@ -216,6 +216,21 @@ def busy_page():
     st.text(release_job.state().table)
 
 
+@pytest.mark.parametrize(
+    ("now", "said"),
+    [(None, "(limit 20, "), (20.0, "(limit 20, "), (5.0, "(limit 5 now, and when it was planned 20, ")],
+)
+def test_a_plan_names_the_limit_that_counts(monkeypatch, now, said):
+    """The ledger's, which may have been changed since: an older plan said 20 beside 0 left of 5."""
+    from types import SimpleNamespace
+
+    from synth_core.ui.release.plan import _limit
+
+    monkeypatch.setattr(release_actions, "series_balance", lambda series: SimpleNamespace(limit=now))
+    plan = SimpleNamespace(limit=20.0, count=SimpleNamespace(words="ε"), series="survey")
+    assert _limit(plan).startswith(f" {said}")
+
+
 def test_what_a_job_is_of_is_not_changed_under_it():
     """Checks of one table stood under another that was taken while they ran."""
     at = AppTest.from_function(busy_page).run(timeout=30)

@@ -346,6 +346,10 @@ def _record_row(plan: Plan) -> None:
 
 
 def _limit(plan: Plan) -> str:
+    """The limit of the series: the ledger's, which counts, where it was changed since."""
     if plan.limit is None or plan.count is None:
         return ""
-    return f" (limit {plan.limit:g}, counts {plan.count.words})"
+    balance = release_actions.series_balance(plan.series)
+    now = None if balance is None else balance.limit
+    changed = "" if now in (None, plan.limit) else f"{now:g} now, and when it was planned "
+    return f" (limit {changed}{plan.limit:g}, counts {plan.count.words})"
