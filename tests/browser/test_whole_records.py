@@ -141,6 +141,8 @@ def test_epsilon_is_divided_by_what_is_asked_of_each_variable(new_page):
     box.fill("2")
     box.press("Enter")
     expect(page.get_by_text("0.999")).to_be_visible()
+    settled(page)
+    expect(box).to_have_count(1)
     box.fill("0.1")
     box.press("Enter")
     settled(page)
