@@ -12,6 +12,7 @@ from synth_core.data.cells import ANY_NUMBER, DATE, written_as
 from synth_core.data.column import FEW_CODES
 from synth_core.data.decided import Decided
 from synth_core.data.earlier_variable import EarlierVariable
+from synth_core.data.missing import cell_texts
 from synth_core.data.outcome import check_exact, check_rows, outcome_values
 from synth_core.data.table import Table
 from synth_core.errors import InputError
@@ -181,18 +182,22 @@ def _check_looks(series: pd.Series, name: str) -> None:
     """Refuse categories that are not to be told by looking at them; raises InputError with a row."""
     looks: set[str] = set()
     for level in series.cat.categories:
-        row = int(np.argmax(series == level)) + 1
+        look = seen(str(level))
         if character := unseen(str(level)):
             raise InputError(
                 f"Predictor '{name}' has a category with a character that cannot be seen ({character}, first in "
-                f"row {row:,}). Correct it, or leave the column out."
+                f"{_row_of(series, level)}). Correct it, or leave the column out."
             )
-        if seen(str(level)) in looks:
+        if look in looks:
             raise InputError(
                 f"Predictor '{name}' has two categories that look alike, of other letters or spaces (one of them first "
-                f"in row {row:,}). Write them alike, or leave the column out."
+                f"in {_row_of(series, level)}). Write them alike, or leave the column out."
             )
-        looks.add(seen(str(level)))
+        looks.add(look)
+
+
+def _row_of(series: pd.Series, level: Any) -> str:
+    return f"row {int(np.argmax(series == level)) + 1:,}"
 
 
 def _refuse_mixed(table: Table, name: str) -> None:
@@ -205,28 +210,32 @@ def _refuse_mixed(table: Table, name: str) -> None:
     of_a_file = table.codebook.get(name) is not None
     if column.kind != "text" or few or not of_a_file or table.declared_codebook.get(name) is not None:
         return
-    there = series.notna().to_numpy()
-    numbers, dates = written_as(series, ANY_NUMBER), written_as(series, DATE)
-    word, alike = ("dates", dates) if dates.sum() > numbers.sum() else ("numbers", numbers)
-    other = there & ~alike
-    if 0 < other.sum() < 0.5 * there.sum():
+    codes, distinct = pd.factorize(cell_texts(series))
+    cells, counts = pd.Series(distinct), np.bincount(codes[codes >= 0])
+    numbers, dates = written_as(cells, ANY_NUMBER), written_as(cells, DATE)
+    word, alike = ("dates", dates) if counts @ dates > counts @ numbers else ("numbers", numbers)
+    n_other, half = int(counts @ ~alike), counts.sum() / 2
+
+    def first(refused: np.ndarray) -> str:
+        return f"first in row {int(np.argmax(np.append(refused, False)[codes])) + 1:,}"
+
+    if 0 < n_other < half:
         raise InputError(
-            f"Predictor '{name}' holds {word}, and {other.sum():,} of its {table.rows:,} cells are none (first in row "
-            f"{int(np.argmax(other)) + 1:,}). If they mean missing, name them (page Data, or --missing); if the column "
-            "is one of categories, declare it so in the codebook (page Data; --categorical)."
+            f"Predictor '{name}' holds {word}, and {n_other:,} of its {table.rows:,} cells are none ({first(~alike)}). "
+            "If they mean missing, name them (page Data, or --missing); if the column is one of categories, declare it "
+            "so in the codebook (page Data; --categorical)."
         )
-    if other.any():
-        bare = series.map(lambda cell: str(cell).strip(_MONEY_OR_PERCENT), na_action="ignore")
+    if n_other:
+        bare = cells.map(lambda cell: cell.strip(_MONEY_OR_PERCENT))
         odd, said = written_as(bare, ANY_NUMBER) & ~numbers, "with a sign of a currency or of percent"
-        odd &= odd.sum() > 0.5 * there.sum()
+        odd &= counts @ odd > half
     else:
-        plain = pd.to_numeric(series.astype("object"), errors="coerce").notna().to_numpy()
-        odd, said = there & (numbers & ~plain), "in several ways, some with a comma or in groups"
+        plain = pd.to_numeric(cells, errors="coerce").notna().to_numpy()
+        odd, said = numbers & ~plain, "in several ways, some with a comma or in groups"
     if odd.any():
         raise InputError(
-            f"Predictor '{name}' holds numbers that are written {said} (first in row {int(np.argmax(odd)) + 1:,}). "
-            "Write them alike and without signs; if the column is one of categories, declare it so in the codebook "
-            "(page Data; --categorical)."
+            f"Predictor '{name}' holds numbers that are written {said} ({first(odd)}). Write them alike and without "
+            "signs; if the column is one of categories, declare it so in the codebook (page Data; --categorical)."
         )
 
 

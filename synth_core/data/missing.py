@@ -125,7 +125,11 @@ def _without(series: pd.Series, texts: list[str], decimal: str, stays: bool) -> 
 
 def cell_texts(series: pd.Series) -> pd.Series:
     """The cells as text without surrounding space; a missing one stays missing."""
-    return series.astype("object").map(lambda cell: str(cell).strip(), na_action="ignore")
+    if series.dtype != object:  # among objects 1, 1.0 and True are one
+        codes, distinct = pd.factorize(series)
+        texts = np.array([*(str(cell).strip() for cell in distinct), None], dtype=object)
+        return pd.Series(texts[codes], index=series.index)
+    return series.map(lambda cell: str(cell).strip(), na_action="ignore")
 
 
 def as_number(text: str, decimal: str = ".") -> float | None:

@@ -96,6 +96,8 @@ def numeric_outcome(table: Table, name: str) -> np.ndarray:
 def _no_numbers(series: pd.Series, values: np.ndarray) -> np.ndarray:
     """Which texts are no number in any spelling, of shape (n_rows,); without such, those in another than `values`."""
     bad = np.isnan(values) & series.notna().to_numpy()
+    if not bad.any():  # as a rule
+        return bad
     other = bad & ~written_as(series, ANY_NUMBER)
     return other if other.any() else bad
 

@@ -281,12 +281,14 @@ class Table:
 
     def unmet(self, markers: Iterable[str]) -> list[str]:
         """Which of these marks no cell has, neither alone nor beside the others."""
+        given = checked_markers(markers)
+        if not given:
+            return []
 
         def empty(marks: Iterable[str]) -> int:
             return int(self.with_missing(marks).frame.isna().to_numpy().sum())
 
-        given = checked_markers(markers)
-        none, every = empty(()), empty(given) if given else 0
+        none, every = empty(()), empty(given)
         return [m for m in given if empty([m]) == none and empty([o for o in given if o != m]) == every]
 
     def _other_spellings(self, markers: tuple[str, ...]) -> list[str]:

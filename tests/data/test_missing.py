@@ -135,3 +135,6 @@ def test_a_mark_that_no_cell_has_is_named():
     found = table()
     assert found.unmet(["N", "-9"]) == found.unmet(["-9", "-9.0"]) == found.unmet([]) == []
     assert found.unmet(["N", "Refused", "pay=-8", "count=N"]) == ["Refused", "pay=-8", "count=N"]
+    of_text = read_table(b"pay,flag\n" + b"52.5,Y\n3.25,N\n-9.0,Y\nR,N\n" * 20, "t.csv")
+    assert of_text.unmet(["R", "-9", "flag=N"]) == []  # -9 once R has gone
+    assert of_text.unmet(["R", "-8", "flag=Z"]) == ["-8", "flag=Z"]
