@@ -75,7 +75,7 @@ class Policy(BaseModel):
         """The rule in words: "ε ≤ 1, 90th percentile within 5 %"; empty if nothing is required."""
         parts = []
         if self.epsilon is not None:
-            parts.append(f"ε ≤ {epsilon_number(self.epsilon)}")
+            parts.append(f"ε ≤ {self.epsilon:.12g}")  # a limit is no loss, and is not rounded up
         if self.percent is not None:
             of = ", ".join(f"{name} {limit:g} {self.unit}" for name, limit in self.by_variable)
             others = f" ({of})" if of else ""

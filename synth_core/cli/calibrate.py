@@ -119,9 +119,7 @@ def _margin(table: Table, line: int, column: Any, value: Any, total: Any) -> Mar
     if number < 0:
         raise InputError(f"Line {line} of the totals: a number of records is not below 0.")
     same = (_cells(table, name) == value).to_numpy()
-    if (
-        not same.any()
-    ):  # 10.10 and 10.1 are two codes, unless the file writes another spelling of the one that is named
+    if not same.any():  # 10.10 and 10.1 are two codes; but the file may spell the one that is named otherwise
         same = (values.map(_text) == _text(value)).to_numpy()
     return Margin(f"{name} = {value}", same.astype(float), number)
 

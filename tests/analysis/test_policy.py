@@ -216,3 +216,8 @@ def test_a_verdict_says_where_a_share_was_judged_for_a_percentile():
 
 def promises_of(off, policy=Policy()):
     return promises([of_numbers(off)], make_settings(outcome="pay", model="lognormal"), policy)
+
+
+def test_a_limit_of_epsilon_is_said_as_it_was_stated():
+    """A loss is rounded up, and a limit is none: 1.004 was stated as 1.01, and failed as 1.004."""
+    assert Policy(epsilon=1.004).text == "ε ≤ 1.004"

@@ -131,16 +131,13 @@ def neighbours(
 
 def changed(analysis: Analysis, row: int, value: float | None) -> Table:
     """The table without the complete row `row`, or with another outcome in it."""
-    table, outcome, categories = (
-        analysis.table,
-        analysis.settings.outcome,
-        analysis.settings.outcome_categories,
-    )
+    table, s = analysis.table, analysis.settings
     place = int(np.flatnonzero(analysis.selection.complete)[row])
-    values = outcome_values(table, outcome, categories).copy()
+    values = outcome_values(table, s.outcome, s.outcome_categories).copy()
     if value is not None:
         values[place] = value
-    frame = table.frame.assign(**{outcome: outcome_column(values, categories)})  # labels: 10.1 is not 10.10
+    column = outcome_column(values, s.outcome_categories)  # labels: 10.1 is not 10.10
+    frame = table.frame.assign(**{s.outcome: column})
     if value is None:
         frame = frame.drop(frame.index[place]).reset_index(drop=True)
     return Table("a neighbouring table", frame, table.confidential)

@@ -40,7 +40,8 @@ def _unmet() -> list[str]:
     table = browser.table
     key = f"unmet_{browser.as_read.fingerprint}_{table.missing}"
     if table.missing and key not in st.session_state:
-        st.session_state[key] = browser.as_read.unmet(table.missing)
+        with st.spinner("Looking for these values"):  # of a large table for longer than a second
+            st.session_state[key] = browser.as_read.unmet(table.missing)
     return list(st.session_state.get(key, []))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import replace
 
 import pandas as pd
@@ -10,7 +9,6 @@ import streamlit as st
 
 from synth_core.analysis.measures import measure_label
 from synth_core.analysis.wording.belief_sentences import epsilon_number
-from synth_core.errors import InputError
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.point import PointSummary
 from synth_core.experiments.explore.records_point import difference_of
@@ -290,12 +288,14 @@ def _answer(run: BackgroundRun, now: MapRequest | None) -> None:
 
 def _since(run: BackgroundRun, now: MapRequest | None) -> str:
     """That the choices are others than those that a search was of; empty where they are the same."""
-    browser = session.current()
-    if now is not None:
-        with contextlib.suppress(InputError):  # nothing could be asked for as they are
-            same = TaskInput.of(browser.table, now.settings, browser.reference, now.subject.blocks)
-            if background.reads(run, same):
-                return ""
+
+    def given() -> TaskInput:
+        assert now is not None
+        browser = session.current()
+        return TaskInput.of(browser.table, now.settings, browser.reference, now.subject.blocks)
+
+    if now is not None and background.is_of_now(run, given):
+        return ""
     return " **The choices have changed since: find the settings again.**"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import pandas as pd
@@ -155,16 +154,13 @@ def _given() -> TaskInput:
 
 def _say_age(run: BackgroundRun, plan: Plan | None) -> None:
     """Say that an audit is of another plan than the one on the desk, or of other choices than those of now."""
-    if run.asked is not None:  # a plan brings settings of its own
-        if plan is not None and run.asked == plan.digest:
-            return
-        words = "It is of another plan than the one on the desk."
-    else:
-        with contextlib.suppress(InputError):  # nothing could be asked for as they are
-            if background.reads(run, _given()):
-                return
-        words = "The choices have changed since: this is of those from before."
-    st.warning(f"{words} Run the audit again.", icon=":material/history:")
+    if run.asked is None:
+        words = "" if background.is_of_now(run, _given) else background.CHANGED
+    else:  # a plan brings settings of its own
+        same = plan is not None and run.asked == plan.digest
+        words = "" if same else "It is of another plan than the one on the desk."
+    if words:
+        st.warning(f"{words} Run the audit again.", icon=":material/history:")
 
 
 def _show(run: BackgroundRun, plan: Plan | None) -> None:

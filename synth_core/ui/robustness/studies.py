@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import asdict
 from typing import Any
 
@@ -193,15 +192,9 @@ def show_run(run_kind: str, run: BackgroundRun) -> None:
 
 def _say_age(run: BackgroundRun) -> None:
     """Say that a study of the table is of other choices than those of now, which its words call today's."""
-    if run.asked.name not in OF_TABLE.values():
-        return
-    with contextlib.suppress(InputError):  # nothing could be asked for as they are
-        if background.reads(run, _task(session.settings(), run.asked).given):
-            return
-    st.warning(
-        "The choices have changed since: this is of those from before. Run the study again.",
-        icon=":material/history:",
-    )
+    of_table = run.asked.name in OF_TABLE.values()
+    if of_table and not background.is_of_now(run, lambda: _task(session.settings(), run.asked).given):
+        st.warning(f"{background.CHANGED} Run the study again.", icon=":material/history:")
 
 
 def as_table(rows: list[Row]) -> pd.DataFrame:

@@ -6,8 +6,10 @@ continued, it takes what had finished from the cache.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from synth_core.errors import InputError
 from synth_core.jobs.task import Task, TaskInput
 from synth_core.ui.server.manager import manager
 from synth_core.ui.state import session
@@ -54,9 +56,15 @@ def resume(kind: str) -> None:
     start(kind, run.tasks, run.asked)
 
 
-def reads(run: BackgroundRun, given: TaskInput) -> bool:
-    """Whether a run is of these tables, settings and variables."""
-    return repr(run.tasks[0].given) == repr(given)
+CHANGED = "The choices have changed since: this is of those from before."
+
+
+def is_of_now(run: BackgroundRun, now: Callable[[], TaskInput]) -> bool:
+    """Whether a run reads what one would read now; not where `now` says that nothing could be asked for."""
+    try:
+        return repr(run.tasks[0].given) == repr(now())
+    except InputError:
+        return False
 
 
 def keep_alive() -> None:

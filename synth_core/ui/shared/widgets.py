@@ -171,7 +171,7 @@ def own_number(
     return given
 
 
-def number_or_none(  # what it says, what it holds, and where
+def number_or_none(
     label: str,
     place: str,
     value: float | None,
