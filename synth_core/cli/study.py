@@ -199,7 +199,8 @@ def _coverage(
     resampled: bool,
 ) -> tuple[Study, Any]:
     """Whether intervals hold; each database makes its own anchor."""
-    from synth_core.experiments.studies.coverage import compare_coverage, coverage_of, study_coverage
+    from synth_core.experiments.studies.coverage import study_coverage
+    from synth_core.experiments.studies.covered import compare_coverage, coverage_of
 
     study, truth = study_coverage(
         analysis, mechanisms, epsilons, rows, replicates, sampler, resampled=resampled

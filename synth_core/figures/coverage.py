@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synth_core.experiments.studies.coverage import Covered
+from synth_core.experiments.studies.covered import Covered
 from synth_core.figures.palette import color
 from synth_core.figures.parts import FAINT, Figure, axis, figure, legend_above, scatter, shown, table
 from synth_core.system.number_text import signed
@@ -43,7 +43,15 @@ def coverage_figure(covered: list[Covered]) -> Figure:
                 )
             )
         rows += [
-            [each.title, where, *_cells(each), f"{each.factor:.2f}", signed(each.bias, 2)] for each in mine
+            [
+                each.title,
+                where,
+                *_cells(each),
+                f"{each.factor:.2f}",
+                f"{100 * each.with_factor:.0f}",
+                signed(each.bias, 2),
+            ]
+            for each in mine
         ]
     ring = {"symbol": "circle-open", "size": 10, "color": "#888888"}
     traces.append(
@@ -81,6 +89,7 @@ def coverage_figure(covered: list[Covered]) -> Figure:
                 "By its rule",
                 "Rule",
                 "Errors × software's",
+                "Multiplied by it",
                 "Bias",
             ],
             rows,

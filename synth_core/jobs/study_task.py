@@ -11,14 +11,8 @@ from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.summary import Density, FiveNumbers, density, five_numbers
 from synth_core.data.table import open_table
 from synth_core.errors import InputError
-from synth_core.experiments.studies.coverage import (
-    Covered,
-    compare_coverage,
-    coverage_in_words,
-    coverage_of,
-    study_coverage,
-    weights_words,
-)
+from synth_core.experiments.studies.coverage import study_coverage, weights_words
+from synth_core.experiments.studies.covered import Covered, compare_coverage, coverage_in_words, coverage_of
 from synth_core.experiments.studies.databases_like_mine import compare_like, local_bounds, study_like
 from synth_core.experiments.studies.report import StudyReport
 from synth_core.experiments.studies.run_study import StudyOutcome, run_study

@@ -7,7 +7,8 @@ from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
 from synth_core.errors import Cancelled, InputError
-from synth_core.experiments.studies.coverage import coverage_of, study_coverage
+from synth_core.experiments.studies.coverage import study_coverage
+from synth_core.experiments.studies.covered import coverage_of
 from synth_core.experiments.studies.run_study import run_study
 from synth_core.figures.study import study_figure
 from synth_core.jobs.study_task import StudyRequest, run_in_app

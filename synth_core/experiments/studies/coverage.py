@@ -6,8 +6,7 @@ model that the databases were drawn from.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.any_analysis import AnyAnalysis, AnyResult
-from synth_core.analysis.combining import RULES, as_normal, degrees_of_freedom, interval, pseudo_factor
+from synth_core.analysis.combining import RULES, as_normal, degrees_of_freedom, pseudo_factor
 from synth_core.analysis.settings import Settings
 from synth_core.data.outcome import outcome_column
 from synth_core.errors import InputError
@@ -27,17 +26,12 @@ from synth_core.experiments.studies.databases_like_mine import (
     study_like,
 )
 from synth_core.experiments.studies.extra_measures import Numbers
-from synth_core.experiments.studies.run_study import StudyOutcome
 from synth_core.experiments.studies.study import Design, Study
 from synth_core.experiments.studies.user_estimates import Estimated
-from synth_core.experiments.studies.verdicts import Row, shown
 from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.system.number_text import ceiling
 
 Array = NDArray[np.float64]
-Of = Callable[[str], Array]  # the values of a measure, of shape (n_replicates,)
 TRUTH_RECORDS = 400_000  # of the table that is taken for the population
-CLASSES = {"mean": "Mean", "share": "Share", "q90": "90th percentile", "slope": "Regression coefficients"}
 ANCHORS = ("pilot", "counts")  # made of each database
 UNWEIGHTED = "Every record counts once, in estimates and in what is true, whatever its survey weight {}."
 BY_WEIGHTS = (
@@ -216,174 +210,8 @@ def study_coverage(
     return replace(like, name="coverage", title=title, cases=cases, note=said), truth
 
 
-@dataclass(frozen=True)
-class Covered:
-    """How often intervals of a class of estimates held what is true, from files of one point of a study.
-
-    Attributes
-    ----------
-    title : str
-        The class of estimates.
-    where : str
-        The point, and of several sizes the case.
-    mechanism : str
-        Its key.
-    held, errors : dict
-        The share of intervals by rule, and its Monte Carlo error; rules that do not apply are left out.
-    own, own_error : float
-        Of intervals from the simulated databases themselves.
-    factor : float
-        What standard errors of ordinary software are to be multiplied by.
-    bias, bias_error : float
-        In those standard errors, and its Monte Carlo error: of many estimates the largest.
-    rule : str
-        The rule of the mechanism for so many data sets; "u", what ordinary software does, where none is known.
-    known : bool
-        Whether there is such a rule.
-    """
-
-    title: str
-    where: str
-    mechanism: str
-    held: dict[str, float]
-    errors: dict[str, float]
-    own: float
-    own_error: float
-    factor: float
-    bias: float
-    bias_error: float
-    rule: str
-    known: bool
-
-
-def coverage_of(outcome: StudyOutcome, truth: Truth) -> list[Covered]:
-    """Coverage of each point and class of estimates, points in the study's order."""
-    covered = []
-    for case in outcome.study.cases:
-        for point in case.points:
-            where = point.label + (f", {case.key}" if len(outcome.study.cases) > 1 else "")
-            rules = find_mechanism(point.mechanism).combining
-            rule = rules[0 if case.settings["datasets"] == 1 else 1]
-
-            def of(measure: str, key: str = case.key, label: str = point.label) -> Array:
-                return outcome.values(key, label, measure)
-
-            for kind, title in CLASSES.items():
-                names = [name for name in truth.values if name.split(":")[0] == kind]
-                if not names:
-                    continue
-                own = _held(of, names, truth, "own", "own variance")
-                by_rule = {each: _held(of, names, truth, "estimate", each) for each in RULES}
-                by_rule = {each: there for each, h in by_rule.items() if (there := h[np.isfinite(h)]).size}
-                own, (factor, bias, bias_error) = own[np.isfinite(own)], _factor(of, names, truth)
-                if not (np.isfinite(factor) and own.size and (rule or "u") in by_rule):
-                    continue  # no database, or no file of one, tells of it
-                covered.append(
-                    Covered(
-                        title,
-                        where,
-                        point.mechanism,
-                        {each: float(held.mean()) for each, held in by_rule.items()},
-                        {each: _error(held) for each, held in by_rule.items()},
-                        float(own.mean()),
-                        _error(own),
-                        factor,
-                        bias,
-                        bias_error,
-                        rule or "u",
-                        bool(rule),
-                    )
-                )
-    return covered
-
-
-def compare_coverage(covered: Sequence[Covered]) -> list[Row]:
-    """Coverage by rule, the factor of the standard error and the bias, for each class of estimates."""
-    rows: dict[str, Row] = {}
-    for each in covered:
-        own = shown(f"{each.title}: confidential table", f"{each.own:.2f}", each.own_error)
-        rows.setdefault(own.quantity, own)
-        held = ", ".join(f"{rule} {share:.2f} ± {each.errors[rule]:.2f}" for rule, share in each.held.items())
-        bias = f"{each.bias:+.2f} ± {each.bias_error:.2f}"
-        said = f"{held}; multiply standard errors by {each.factor:.2f}; bias {bias} standard errors"
-        row = shown(f"{each.title}: {each.where}", said, max(each.errors.values()))
-        rows[row.quantity] = row
-    return list(rows.values())
-
-
 def weights_words(s: Settings) -> str:
     """Whose estimates are studied, in a sentence; empty without survey weights."""
     if s.weight is None:
         return ""
     return (BY_WEIGHTS if s.accuracy_by else UNWEIGHTED).format(s.weight)
-
-
-def coverage_in_words(covered: Sequence[Covered], replicates: int, weights: str = "") -> list[str]:
-    """For each point how many of 100 intervals of a file hold what is true, one sentence each.
-
-    Parameters
-    ----------
-    weights : str
-        Whose estimates they are, of `weights_words`.
-    """
-    sentences = []
-    for where in dict.fromkeys(each.where for each in covered):
-        mine = [each for each in covered if each.where == where]
-        held = ", ".join(f"{100 * each.held[each.rule]:.0f} of {_plural(each.title)}" for each in mine)
-        first, largest = mine[0], max(each.factor for each in mine)
-        how = (
-            f"put together by {first.rule}"
-            if first.known
-            else "as software gives them: no rule is known to hold; the errors are up to "
-            f"{ceiling(largest, 1)} times what software says"
-        )
-        sentences.append(f"{where}: of 100 intervals at 95 %, these hold what is true: {held} ({how}).")
-    error = 100 * max((each.errors[each.rule] for each in covered), default=0.0)
-    return [
-        *sentences,
-        *filter(None, [weights]),
-        f"From {replicates} simulated databases: the Monte Carlo error of each number is at most {math.ceil(error)}.",
-    ]
-
-
-def _plural(title: str) -> str:
-    return title.lower().removesuffix("s") + "s"
-
-
-def _held(of: Of, names: list[str], truth: Truth, estimate: str, variance: str) -> Array:
-    """Whether each replicate's intervals hold the truth, as a mean over the estimates of a class; (n_replicates,)."""
-    held = []
-    for name in names:
-        pairs = zip(of(f"{name}|{estimate}"), of(f"{name}|{variance}"), strict=True)
-        ends = [interval(np.array([q]), v) for q, v in pairs]
-        held.append([low <= truth.values[name] <= high if low == low else np.nan for low, high in ends])
-    told = np.isfinite(held)
-    with np.errstate(invalid="ignore"):  # a database that tells of none of them gives NaN
-        return np.asarray(np.where(told, held, 0.0).sum(axis=0) / told.sum(axis=0), dtype=float)
-
-
-def _factor(of: Of, names: list[str], truth: Truth) -> tuple[float, float, float]:
-    """Root mean squared error over the mean of u-bar's standard errors, and the bias over it; means of a class.
-
-    The third is the bias's Monte Carlo error, the largest of the class: estimates of one database go together.
-    """
-    factors, biases, beside = [], [], []
-    for name in names:
-        error, variance = of(f"{name}|estimate") - truth.values[name], of(f"{name}|u")
-        told = np.isfinite(error) & np.isfinite(variance)
-        error, usual = error[told], float(np.sqrt(variance[told]).mean()) if told.any() else 0.0
-        if usual == 0:  # software says of no file that it errs
-            continue
-        factors.append(float(np.sqrt((error**2).mean())) / usual)
-        biases.append(float(error.mean()) / usual)
-        beside.append(float(error.std()) / np.sqrt(len(error)) / usual)
-    return (float(np.mean(factors)), float(np.mean(biases)), max(beside)) if factors else (np.nan,) * 3
-
-
-def _error(held: Array) -> float:
-    """The Monte Carlo error of a share, with two databases more that hold and two that do not (Agresti and Coull 1998).
-
-    Without them a share of 1 in few databases would have no error.
-    """
-    more = np.concatenate([held, [0.0, 0.0, 1.0, 1.0]])
-    return float(more.std(ddof=1) / np.sqrt(len(more)))

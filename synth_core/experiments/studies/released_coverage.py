@@ -9,13 +9,8 @@ import numpy as np
 
 from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.errors import InputError
-from synth_core.experiments.studies.coverage import (
-    ANCHORS,
-    coverage_in_words,
-    coverage_of,
-    study_coverage,
-    weights_words,
-)
+from synth_core.experiments.studies.coverage import ANCHORS, study_coverage, weights_words
+from synth_core.experiments.studies.covered import coverage_in_words, coverage_of
 from synth_core.experiments.studies.run_study import run_study
 from synth_core.release.plan.plan import Plan
 from synth_core.release.report.coverage_summary import Coverage, CoverageLine
@@ -82,6 +77,7 @@ class ReleasedCoverage:
                     held=each.held[each.rule],
                     error=each.errors[each.rule],
                     factor=each.factor,
+                    with_factor=each.with_factor,
                     bias=each.bias,
                 )
                 for each in covered
