@@ -16,7 +16,7 @@ from benchmarks import baseline, models, paths, slow_models  # noqa: E402
 from benchmarks.app_million import app_million  # noqa: E402
 from benchmarks.browser import anchored_slider, browser  # noqa: E402
 from benchmarks.measure import TINY, Line, calibration  # noqa: E402
-from benchmarks.measured import measured  # noqa: E402
+from benchmarks.measured import measured, measured_slider  # noqa: E402
 from benchmarks.million import anchored_million, million, ten_million  # noqa: E402
 from benchmarks.plain import plain  # noqa: E402
 from benchmarks.records import whole_records  # noqa: E402
@@ -52,6 +52,7 @@ BENCHMARKS = {
         ten_million,
         browser,
         anchored_slider,
+        measured_slider,
         app_million,
     )
 }

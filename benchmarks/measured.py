@@ -1,13 +1,20 @@
-"""Measured synthesis of whole records: one table of survey size, many data sets of it, and a large table."""
+"""Measured synthesis of whole records: of survey size, many data sets, a large table, and ε moved in a browser."""
 
 from __future__ import annotations
 
+import statistics
+import tempfile
 import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
+from benchmarks.browser import VIEW, Watched, chromium, moves
 from benchmarks.measure import Line, claim, fresh_cache, sized, tree_processor
 from benchmarks.records import BLOCKS, PUBLIC_LEVELS, people
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.records.result import RecordsResult
+from synth_core.release.plan.settings_file import to_link, to_text
 
 DATASETS = 10
 
@@ -47,3 +54,40 @@ def measured() -> list[Line]:
         Line("measured, ε = 1, n = 50,000, ten public and five sensitive variables", large_seconds,
              processor=large_processor, note=f"at most 60 s; k-marginal {large.measures.k_marginal:.0f}"),
     ]  # fmt: skip
+
+
+def measured_slider() -> Iterator[Line]:
+    """ε moved on Compare with the measured row alone, at a table of the survey's size: 5 s are allowed."""
+    with tempfile.TemporaryDirectory() as place, chromium() as browser:
+        if browser is None:
+            yield Line("slider to picture, measured", None, note="skipped: Chromium not found")
+            return
+        yield _moved(browser, Path(place), sized(6_000, 400), sized(3, 2))
+
+
+def _moved(browser: Any, place: Path, n: int, variables: int) -> Line:
+    from tests.browser import conftest
+
+    table, file = people(n), place / "people.csv"
+    table.frame.to_csv(file, index=False)
+    predictors = tuple(f"p{i}" for i in range(variables))
+    common = {"predictors": predictors, "categorical": predictors, "epsilon": 1.0}
+    whole = RecordsAnalysis(table, BLOCKS[:variables], common, fresh_cache())
+    link = to_link(to_text(whole.settings, ["measured"], blocks=whole.blocks))
+    server = conftest.Server(str(place / "results"))
+    try:
+        app = Watched(browser.new_page(viewport=VIEW))
+        app.page.goto(server.url + "/data")
+        conftest.upload(app.page, str(file))
+        app.page.goto(f"{server.url}/compare?settings={link}")
+        app.page.get_by_role("button", name="Use them").click()
+        conftest.settled(app.page)
+        app.painted()
+        times = [app.move("ArrowRight")[0] for _ in range(moves() // 2 + 1)]
+    finally:
+        server.stop()
+    return Line(
+        f"ε to exact picture, measured alone, n = {n:,}, {variables} public and {variables} sensitive variables",
+        statistics.median(times),
+        note=f"at most 5 s; slowest {max(times):.2f} s",
+    )

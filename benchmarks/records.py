@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.measure import Line, claim, fresh_cache, sized, tree_processor
-from synth_core.analysis.records import records
+from synth_core.analysis.records import fitted_parts
 from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.data.table import Table
 
 PUBLIC_LEVELS = (8, 5, 4, 3, 3, 3, 2, 2, 2, 2)
@@ -61,10 +62,10 @@ def whole_records() -> list[Line]:
         "draws": sized(1_000, 100),
     }
     found, seconds, processor = {}, {}, {}
-    for label, at_once in {"side by side": records.AT_ONCE, "one by one": 1}.items():
+    for label, at_once in {"side by side": fitted_parts.AT_ONCE, "one by one": 1}.items():
         started, before = time.perf_counter(), tree_processor()
-        with patch.object(records, "AT_ONCE", at_once):
-            found[label] = records.RecordsAnalysis(table, BLOCKS, common, fresh_cache()).run("unweighted")
+        with patch.object(fitted_parts, "AT_ONCE", at_once):
+            found[label] = RecordsAnalysis(table, BLOCKS, common, fresh_cache()).run("unweighted")
         seconds[label], processor[label] = time.perf_counter() - started, tree_processor() - before
     ours, naive = (found[label] for label in ("side by side", "one by one"))
     assert ours.lipschitz_bound == naive.lipschitz_bound, (ours.lipschitz_bound, naive.lipschitz_bound)

@@ -7,11 +7,8 @@ synthesis on synthetic ones.
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,7 +19,7 @@ from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.engines import ENGINES, Inputs
-from synth_core.analysis.fits import Fits, Progress, charges_nothing, tells_nothing
+from synth_core.analysis.fits import Progress, charges_nothing, tells_nothing
 from synth_core.analysis.population import Population, population_of
 from synth_core.analysis.records.blocks import (
     Block,
@@ -34,13 +31,11 @@ from synth_core.analysis.records.blocks import (
 from synth_core.analysis.records.disclosure import average_disclosure
 from synth_core.analysis.records.discretise import DiscretisedTables
 from synth_core.analysis.records.feasible import refusal
+from synth_core.analysis.records.fitted_parts import FittedParts, naming, of_all
 from synth_core.analysis.records.judge import Judge
 from synth_core.analysis.records.measures import average
 from synth_core.analysis.records.numbers import average_numbers
-from synth_core.analysis.records.parallel_progress import ParallelProgress
 from synth_core.analysis.records.result import PartResult, RecordsResult
-from synth_core.analysis.records.surrogate import surrogate_table
-from synth_core.analysis.records.synthetic_records import draw_records
 from synth_core.analysis.records.table import WholeRecords, whole_records
 from synth_core.analysis.requirements import require_anchor, require_units_apart
 from synth_core.analysis.result import Result
@@ -52,17 +47,15 @@ from synth_core.data.rules import Rule, read_rules
 from synth_core.data.survey_weights import Survey, check_total, read_survey
 from synth_core.data.table import Table
 from synth_core.data.units import check_units
-from synth_core.errors import FitError, InputError
+from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Bounds, joint_lipschitz_bounds
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism, require_several
 from synth_core.mechanisms.likelihoods import SERIES_ANCHORS
 from synth_core.mechanisms.noise import OPENDP, Noise
-from synth_core.mechanisms.randomness import stream_of
 from synth_core.system import limits
 from synth_core.system.cache import Cache
 
 Array = NDArray[np.float64]
-AT_ONCE = 2  # parts: one waits for its chains, of the other the bounds are computed
 NO_ANCHORS = ("values", *SERIES_ANCHORS)  # of a single fit, or of a plan
 
 
@@ -236,7 +229,7 @@ class RecordsAnalysis:
     @property
     def reference_fingerprint(self) -> str | None:
         """What the key of a result knows of other tables: the risk reference's and the anchor's."""
-        return self._first.reference_fingerprint
+        return self._fitted_parts.first.reference_fingerprint
 
     def from_current(self) -> RecordsAnalysis:
         """An analysis with weights from the table itself, whatever the risk reference."""
@@ -247,74 +240,32 @@ class RecordsAnalysis:
         return replace(self, progress=progress)
 
     @cached_property
-    def _parallel_progress(self) -> ParallelProgress:
-        return ParallelProgress(self.progress)
-
-    @cached_property
-    def _first(self) -> Analysis:
-        return self._new(0)
-
-    def _new(self, place: int, prepared: Fits | None = None) -> Analysis:
-        """A new analysis of a part; its predictors are those of its own rows, if `prepared` holds no others."""
-        part, reference = self.parts[place], self._reference
-        return Analysis(
+    def _fitted_parts(self) -> FittedParts:
+        return FittedParts(
             self.table,
-            part.settings,
+            self.parts,
             self.cache,
-            self._parallel_progress.of(place, part.name),
-            reference[place] if isinstance(reference, tuple) else reference,
-            anchor=self._anchor,
-            entropy=None if self.entropy is None else _part_entropy(self.entropy, place),
-            prepared=prepared,
-            on_draw=self.on_draw,
-            of_records=True,
+            self.progress,
+            self._reference,
+            self._anchor,
+            self.entropy,
+            self.on_draw,
+            self.loaded.rows,
         )
-
-    @cached_property
-    def _analyses(self) -> dict[tuple[int, bool], Analysis]:
-        """The analyses of parts that were asked for, by place and whether they are anchored."""
-        return {}
-
-    def _analysis(self, place: int, anchored: bool) -> Analysis:
-        """The analysis of a part; an anchored one after the first is tuned on a surrogate."""
-        if (place, anchored) not in self._analyses:
-            settings, surrogate, n = self.parts[place].settings, None, self.loaded.rows
-            # Learnt where every row is: a missing value does not move the predictors of the others.
-            transform = self._first.selection.transform
-            if anchored and place:
-                before = [self._analysis(j, True) for j in range(place)]
-                table = surrogate_table(self.table, self.parts[: place + 1], before, self._rng)
-                surrogate = Fits(
-                    table, settings, self.cache, self.progress, transform=transform, sample_rows=n
-                )
-            held = Fits(
-                self.table,
-                settings,
-                self.cache,
-                self.progress,
-                transform=transform,
-                surrogate=surrogate,
-                sample_rows=n,
-            )
-            self._analyses[place, anchored] = self._new(place, held)
-        return self._analyses[place, anchored]
 
     def analyses(self, anchored: bool) -> list[Analysis]:
         """The analyses of the parts, in order; `anchored` for an anchored likelihood."""
-        return [self._analysis(place, anchored) for place in range(len(self.parts))]
-
-    def _rng(self, *stream: int) -> np.random.Generator:
-        return stream_of(self.seed, self.entropy, *stream)
+        return self._fitted_parts.analyses(anchored)
 
     @property
     def public_transform(self) -> DesignTransform:
         """How the predictors alone become a design."""
-        return self._first.selection.transform
+        return self._fitted_parts.first.selection.transform
 
     @property
     def public_design(self) -> Array:
         """The design that the predictors alone make, of shape (n_records, n_columns)."""
-        return self._first.selection.public_design  # every record has a first part, fitted or decided
+        return self._fitted_parts.public_design
 
     def result_key(self, mechanism: Mechanism) -> dict[str, Any]:
         """The keys of the fits' results, and which variables may be missing."""
@@ -337,13 +288,13 @@ class RecordsAnalysis:
         if why := refusal(mechanism, self.settings, self.blocks, self.reference is not None):
             raise InputError(why)
         for part, each in zip(self.parts, self.analyses(False), strict=True):
-            with _naming(part):  # before the first fit: what a later block refuses is not said minutes after
+            with naming(part):  # before the first fit: what a later block refuses is not said minutes after
                 _ = each.model
                 if mechanism.likelihood.anchors:
                     require_anchor(each.model, each.settings)
         if mechanism.likelihood.samples:
-            analyses, results, of_parts = self._fitted(mechanism)
-            drawn = list(self._drawn(analyses, results, ((63, dataset) for dataset in range(self.datasets))))
+            analyses, results, of_parts = self._fitted_parts.run(mechanism)
+            drawn = list(self._fitted_parts.draw(analyses, results, ((63, j) for j in range(self.datasets))))
             bounds: list[Bounds | None] = list(of_parts)
             joint = joint_lipschitz_bounds(of_parts)
             promised = _sum_promised(results)
@@ -397,7 +348,7 @@ class RecordsAnalysis:
         """A table from the same draw of parameters, or the same noisy tables, that keeps no rule."""
         likelihood = mechanism.likelihood
         if likelihood.samples:
-            return next(self._drawn(analyses, results, [(63, 0)], keep_rules=False))
+            return next(self._fitted_parts.draw(analyses, results, [(63, 0)], keep_rules=False))
         values = ENGINES[likelihood.key].without_rules(self.inputs, mechanism.label)
         if values is None:
             return None
@@ -423,35 +374,7 @@ class RecordsAnalysis:
     def inputs(self) -> Inputs:
         """What an engine reads, see `analysis.engines`."""
         fits = tuple(each.fits for each in self.analyses(False))
-        return Inputs(fits, self._rng, self.noise, self.progress)
-
-    def _fitted(self, mechanism: Mechanism) -> tuple[list[Analysis], list[Result], list[Bounds]]:
-        """Every part under a mechanism, and its bounds of all records. While one is judged another is sampled."""
-        anchored = mechanism.likelihood.anchors
-
-        def run(place: int, analysis: Analysis) -> tuple[Result, Bounds]:
-            with _naming(self.parts[place]), self._parallel_progress.running(place):
-                result = analysis.run(mechanism.key)
-                return result, of_all(analysis.bounds_of(result), analysis.selection.complete)
-
-        analyses, waiting = [], []
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            try:
-                for place, part in enumerate(self.parts):
-                    with _naming(part):
-                        analysis = self._analysis(place, anchored)
-                        if anchored:
-                            _ = analysis.anchored  # here, where nobody else asks: later parts are tuned on it
-                    analyses.append(analysis)
-                    waiting.append(pool.submit(run, place, analysis))
-                for each in as_completed(waiting):
-                    each.result()  # the first that fails is told, and ends the others
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                self._parallel_progress.stop()
-                raise
-        fitted = [each.result() for each in waiting]
-        return analyses, [result for result, _ in fitted], [bounds for _, bounds in fitted]
+        return Inputs(fits, self._fitted_parts.rng, self.noise, self.progress)
 
     @cached_property
     def survey(self) -> Survey | None:
@@ -488,53 +411,20 @@ class RecordsAnalysis:
         likelihood = result.point.likelihood
         analyses = self.analyses(likelihood.anchors)
         if likelihood.samples:
-            yield from self._drawn(analyses, [each.result for each in result.parts], streams)
+            yield from self._fitted_parts.draw(analyses, [each.result for each in result.parts], streams)
             return
         asked = list(streams)
-        more = ENGINES[likelihood.key].more(self.inputs, result.epsilon, len(asked), self._rng(*asked[0]))
+        more = ENGINES[likelihood.key].more(
+            self.inputs, result.epsilon, len(asked), self._fitted_parts.rng(*asked[0])
+        )
         for values in more:
             yield {part.name: each for part, each in zip(self.parts, values, strict=True)}
-
-    def _drawn(
-        self,
-        analyses: list[Analysis],
-        results: list[Result],
-        streams: Iterable[tuple[int, ...]],
-        keep_rules: bool = True,
-    ) -> Iterator[dict[str, Array]]:
-        """Values of every part, one synthetic value after the other, missing as NaN."""
-        posteriors = [each.refit(result) for each, result in zip(analyses, results, strict=True)]
-        first: dict[int, int] = {}
-        for dataset, stream in enumerate(streams):
-            drawn = []
-            for place, (part, analysis) in enumerate(zip(self.parts, analyses, strict=True)):
-                rng = self._rng(*stream, place)
-                chosen = int(rng.integers(posteriors[place].n_draws))
-                which = posteriors[place].draw_of(dataset, chosen, first.setdefault(place, chosen))
-                draw = posteriors[place].at(which)
-                decided = analysis.selection.decided if keep_rules else None
-                drawn.append((part, analysis.model, draw, rng, decided))
-            yield draw_records(drawn, self.public_design, self.settings.drawing)
 
     def _frame(self, drawn: dict[str, Array]) -> pd.DataFrame:
         """The sensitive columns as the table has them."""
         return pd.DataFrame(
             {name: outcome_column(drawn[name], s.outcome_categories) for name, s in self.outcomes.items()}
         )
-
-
-@contextlib.contextmanager
-def _naming(part: Part) -> Iterator[None]:
-    """What is refused names its block."""
-    try:
-        yield
-    except (InputError, FitError) as error:
-        raise type(error)(f"Block '{part.name}': {error}") from None
-
-
-def _part_entropy(entropy: int, place: int) -> int:
-    """The entropy of one part: its random numbers must not be those of another."""
-    return int.from_bytes(hashlib.sha256(f"part {place}".encode() + entropy.to_bytes(32)).digest())
 
 
 def _sum_promised(results: list[Result]) -> float | None:
@@ -548,10 +438,3 @@ def _as_many(values: Array, n: int) -> Array:
     return np.stack(
         [np.resize(each[~np.isnan(each)] if not np.isnan(each).all() else 0.0, n) for each in values]
     )
-
-
-def of_all(bounds: Bounds, complete: NDArray[np.bool_]) -> Bounds:
-    """Bounds of all records from those of the complete ones: a value that is missing has no term."""
-    highest, lowest = np.zeros((2, len(complete)))
-    highest[complete], lowest[complete] = bounds.highest, bounds.lowest
-    return Bounds(highest, lowest, bounds.draw_max, bounds.draw_min)

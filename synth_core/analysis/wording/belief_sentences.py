@@ -158,6 +158,7 @@ def suspicion(
         return f"At {at}{each}, {given}, {risen}; not promised: {why}."
     held = "; that the weights of others move with it is not counted" if weights == "held" else ""
     return (
-        f"In this table {risen} (measured ε = {epsilon_number(replaced)} for a changed value{each}){held}; "
+        f"In this table {risen} (measured ε = {epsilon_number(replaced)} for a changed value{each}, the largest that "
+        f"a search found){held}; "
         "not promised for another table."
     )

@@ -205,8 +205,11 @@ def explain(  # noqa: PLR0913 # each is another part of what is said
     whom = _whom(guarantee.neighbour, unit)
     neighbour = f"ε = {rounded_up(epsilon, 4)} is for {whom}{' by any other' if of_replacing else ''}"
     if epsilon_replace and not of_replacing:
-        neighbour += f"; for one replaced {'' if guarantee.strict else 'by another value of the table '}"
-        neighbour += f"it is {rounded_up(epsilon_replace, 4)}"
+        neighbour += (
+            f"; for one replaced it is {rounded_up(epsilon_replace, 4)}"
+            if guarantee.strict
+            else f"; for one replaced by another value of the table a search found {rounded_up(epsilon_replace, 4)}"
+        )
     charged = guarantee.charged(datasets)
     if charged > 1:
         cost = f"{datasets} × {rounded_up(epsilon, 4)} = {rounded_up(epsilon * datasets, 4)}"
@@ -226,7 +229,7 @@ def explain(  # noqa: PLR0913 # each is another part of what is said
         f"{percent(prior, 0)} {at_most(belief_after(prior, total))}" for prior in (0.01, 0.1, 0.5)
     )
     factor = odds_factor(total)
-    kind = "can at most become" if guarantee.strict else "would on this table at most become"
+    kind = "can at most become" if guarantee.strict else "on this table, as far as the search found"
     held = "" if guarantee.strict or not weighted else " and the weights of the others held"
     lines.append(
         f"What an intruder believes of a record's value before and after: odds between two values grow by at most "

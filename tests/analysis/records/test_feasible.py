@@ -8,6 +8,7 @@ import pytest
 
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.feasible import refusal
+from synth_core.analysis.records.fitted_parts import FittedParts
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
@@ -60,7 +61,7 @@ def test_the_variable_that_lacks_its_guess_is_named():
 def test_whole_records_are_refused_before_their_first_fit(cache, monkeypatch):
     """The second of two variables has no guess: the first was fitted all the same, for minutes."""
     analysis = RecordsAnalysis(table(), (SEX, PAY), {"epsilon": 1.0}, cache)
-    monkeypatch.setattr(RecordsAnalysis, "_fitted", never)
+    monkeypatch.setattr(FittedParts, "run", never)
     with pytest.raises(InputError, match="pay: A pilot starts from a guess"):
         analysis.run("anchored")
 
@@ -76,7 +77,7 @@ def test_a_guess_that_is_none_is_told_before_the_first_fit(cache, monkeypatch):
     """A spread in dollars where one of the logarithm is meant: the variables before it were fitted first."""
     wide = Block("pay", "lognormal", {"guess": (20.0, 30_000.0)})
     analysis = RecordsAnalysis(table(), (SEX, wide), {"epsilon": 1.0}, cache)
-    monkeypatch.setattr(RecordsAnalysis, "_fitted", never)
+    monkeypatch.setattr(FittedParts, "run", never)
     with pytest.raises(InputError, match="'pay': A spread of 30,000 is too wide"):
         analysis.run("anchored")
 

@@ -107,7 +107,7 @@ def test_another_value_of_one_record_moves_no_other_design(table, kept):
     frame = people(1)
     frame.loc[5, ["sex", "work", "income"]] = ["f", "full", "1000000"]
     designs = [
-        RecordsAnalysis(t, BLOCKS, COMMON, kept)._analysis(3, False).selection.records.design
+        RecordsAnalysis(t, BLOCKS, COMMON, kept).analyses(False)[3].selection.records.design
         for t in (table, Table("changed", frame))
     ]
     others = np.arange(N) != 5
