@@ -114,7 +114,7 @@ def test_beliefs_about_a_value_use_the_epsilon_of_replacing():
     assert "50 % at most 89 % (can at most become)" in text  # e^2 / (1 + e^2)
     assert "secret random numbers" in text
     local = " ".join(explain(guarantees()["asymptotic"], 1.0, 2.0, 1, True, "current"))
-    assert "would on this table" in local
+    assert "a search found 2" in local and "on this table, as far as the search found" in local
 
 
 def test_a_frozen_map_is_not_said_to_be_all_where_it_is_not():

@@ -69,7 +69,7 @@ def test_what_is_not_strict_is_never_said_without_its_limit(key):
 def test_a_local_figure_names_the_table_the_epsilon_and_what_it_leaves_out(key):
     text = suspicion(guarantees()[key], 23.54, 2.8, weights="held")
     assert text.startswith("In this table")
-    assert "measured ε = 2.8 for a changed value" in text
+    assert "measured ε = 2.8 for a changed value, the largest that a search found" in text
     assert "23.5" not in text  # of withholding: the odds do not follow from it
     assert "not counted" in text
     assert "not counted" not in suspicion(guarantees()[key], 23.54, 2.8)
@@ -128,4 +128,4 @@ def test_no_loss_is_said_to_be_less_than_it_is():
     """ε = 1.125 was 1.12 in the public report, and three of 30.4037 were 91.21."""
     assert "At ε = 1.13 " in suspicion(guarantees()["anchored"], 1.125, 2.25)
     said = " ".join(explain(guarantees()["asymptotic"], 30.4037, 35.00004, 3, True, "current"))
-    assert "ε = 30.41 is for" in said and "it is 35.01" in said and "3 × 30.41 = 91.22" in said
+    assert "ε = 30.41 is for" in said and "a search found 35.01" in said and "3 × 30.41 = 91.22" in said
