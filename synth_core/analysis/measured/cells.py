@@ -115,7 +115,7 @@ class PublicSide:
             return np.ones(self.n_records, dtype=bool)
         return np.asarray(self.decided[:, variable] < 0)
 
-    @property
+    @cached_property
     def shares(self) -> Array:
         """What each record counts, at most 1, of shape (n_records,)."""
         return np.asarray(self.parts / self.whole)

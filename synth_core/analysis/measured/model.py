@@ -120,7 +120,7 @@ class MeasuredModel:
                 )
         domain = Domain(
             cells[:, :width],
-            np.array([float(public.shares[rows].sum()) for rows in records_of]),
+            np.bincount(place.ravel(), public.shares, minlength=len(cells)).astype(float),
             (*public.shape, *(each.n for each in variables[:begin])),
             shape,
             (*public.ordered, *(each.ordered for each in variables[:end])),
