@@ -158,7 +158,6 @@ def suspicion(
         return f"At {at}{each}, {given}, {risen}; not promised: {why}."
     held = "; that the weights of others move with it is not counted" if weights == "held" else ""
     return (
-        f"In this table {risen} (measured ε = {epsilon_number(replaced)} for a changed value{each}, the largest that "
-        f"a search found){held}; "
+        f"In this table {risen} (largest ε found for a changed value{each}: {epsilon_number(replaced)}){held}; "
         "not promised for another table."
     )
