@@ -35,7 +35,8 @@ SYMBOLS = {  # of guarantees that are not strict; the legend says which
     "settings_seen": "diamond-wide",
 }
 LINES = ("solid", "dash", "dot", "dashdot")
-HEIGHT = 560
+HEIGHT = 440  # of the map with its legends: its axis is in sight on a window of 900 pixels
+LEAST = 300  # of the map inside its axes, however many names the legends have
 WIDE = 8.0  # largest over smallest beyond which an axis is logarithmic
 PICK = "pick:"  # marks what a click on a point sends
 
@@ -128,7 +129,7 @@ def _legends(n_frontiers: int, n_mechanisms: int, n_rivals: int) -> Layout:
     lower, upper = math.ceil(n_mechanisms / 3), math.ceil(n_frontiers / 3)
     highest = math.ceil(n_rivals / 2)  # their names are longer
     top = gap + row * (lower + upper + highest) + 8
-    inside = HEIGHT - top - bottom
+    inside = max(LEAST, HEIGHT - top - bottom)
     look = {"orientation": "h", "x": 0, "xanchor": "left", "yanchor": "bottom"}
     look |= {"itemsizing": "constant", "bgcolor": "rgba(0,0,0,0)"}
     return {
@@ -137,6 +138,7 @@ def _legends(n_frontiers: int, n_mechanisms: int, n_rivals: int) -> Layout:
         "legend2": look | {"y": 1 + (gap + row * lower) / inside},
         "legend3": look | {"y": 1 + (gap + row * (lower + upper)) / inside, "tracegroupgap": 0},
         "margin": {"l": 64, "r": 18, "t": top, "b": bottom},
+        "height": top + inside + bottom,
     }
 
 
@@ -168,8 +170,11 @@ def map_figure(
     spent = [band.epsilon for band in others if band.epsilon is not None]
     x_axis, _ = _span([p.epsilon for p in [*drawn, *answers]] + spent)
     targets = [] if at_most is None else [percent * at_most]
+    medians = [percent * p.bands[measure][1] for p in [*sound, *answers]]
+    bars = [percent * p.bands[measure][2] for p in [*sound, *answers]]
     y_axis, top = _span(
-        [percent * v for p in [*sound, *answers] for v in p.bands[measure][1:2]]
+        medians
+        + [min(bar, 2 * max(medians)) for bar in bars]  # one long bar must not press all others down
         + [percent * band.mean[measure] for band in others]
         + targets,
         cap=percent * (1.5 if is_relative(measure) else 1.0),
@@ -273,4 +278,4 @@ def map_figure(
         table(["Mechanism", "Settings", "ε", "Guarantee", "Error", "Frontier", "Converged"], rows),
         "; ".join(told) or "No points yet.",
     )
-    return made | {"height": HEIGHT}
+    return made | {"height": layout["height"]}

@@ -158,6 +158,6 @@ def suspicion(
         return f"At {at}{each}, {given}, {risen}; not promised: {why}."
     held = "; that the weights of others move with it is not counted" if weights == "held" else ""
     return (
-        f"In this table {risen} (largest ε found for a changed value{each}: {epsilon_number(replaced)}){held}; "
+        f"In this table {risen} (ε = {epsilon_number(replaced)} found for a changed value{each}){held}; "
         "not promised for another table."
     )

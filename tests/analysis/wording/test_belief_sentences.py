@@ -69,7 +69,7 @@ def test_what_is_not_strict_is_never_said_without_its_limit(key):
 def test_a_local_figure_names_the_table_the_epsilon_and_what_it_leaves_out(key):
     text = suspicion(guarantees()[key], 23.54, 2.8, weights="held")
     assert text.startswith("In this table")
-    assert "largest ε found for a changed value: 2.8" in text
+    assert "ε = 2.8 found for a changed value" in text
     assert "23.5" not in text  # of withholding: the odds do not follow from it
     assert "not counted" in text
     assert "not counted" not in suspicion(guarantees()[key], 23.54, 2.8)
