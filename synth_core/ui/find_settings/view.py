@@ -9,6 +9,7 @@ import streamlit as st
 
 from synth_core.analysis.measures import measure_label
 from synth_core.analysis.wording.belief_sentences import epsilon_number
+from synth_core.experiments.explore.knobs import settings_at
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.point import PointSummary
 from synth_core.experiments.explore.records_point import difference_of
@@ -267,7 +268,7 @@ def _answer(run: BackgroundRun, now: MapRequest | None) -> None:
         more = f" With another guarantee: {'; '.join(answer_text(a) for a in others)}." if others else ""
         divided = f" {_divided(first.shares)}" if run.tasks[0].given.blocks else ""
         left.caption(
-            session.plain(f"{sentence(sure_text(first))}.{divided}{more}".strip()) + _since(run, now)
+            session.plain(f"{sentence(sure_text(first))}.{divided}{more}".strip()) + _since(run, now, first)
         )
         if _shown(run, now) and right.button(
             "Load into Compare",
@@ -286,16 +287,19 @@ def _answer(run: BackgroundRun, now: MapRequest | None) -> None:
         st.caption(DATA_DEPENDENT)
 
 
-def _since(run: BackgroundRun, now: MapRequest | None) -> str:
-    """That the choices are others than those that a search was of; empty where they are the same."""
-
-    def given() -> TaskInput:
-        assert now is not None
-        browser = session.current()
-        return TaskInput.of(browser.table, now.settings, browser.reference, now.subject.blocks)
-
-    if now is not None and background.is_of_now(run, given):
+def _since(run: BackgroundRun, now: MapRequest | None, found: TuningAnswer | None = None) -> str:
+    """That the choices are others than those that a search was of, or what it found; empty where they are the same."""
+    if now is None:
+        return " **The choices have changed since: find the settings again.**"
+    browser, asked = session.current(), run.tasks[0].given
+    current = TaskInput.of(browser.table, now.settings, browser.reference, now.subject.blocks)
+    if background.is_of_now(run, lambda: current):
         return ""
+    if found is not None and found.point is not None:
+        blocks = tuple(replace(each, share=found.shares.get(each.name, each.share)) for each in asked.blocks)
+        taken = replace(asked, settings=settings_at(asked.settings, found.point.knobs), blocks=blocks)
+        if repr(taken) == repr(current):
+            return " **Its settings are in use on Compare.**"
     return " **The choices have changed since: find the settings again.**"
 
 
