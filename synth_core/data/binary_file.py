@@ -95,15 +95,16 @@ def _exact_frame(table: Any) -> pd.DataFrame:
             if max(-(ends["min"] or 0), ends["max"] or 0) > WHOLE_NUMBERS:
                 kind = "UInt64" if pa.types.is_unsigned_integer(values.type) else "Int64"
                 frame.isetitem(place, pd.array(values.to_pandas(integer_object_nulls=True), dtype=kind))
-        elif pa.types.is_float32(values.type):
-            frame.isetitem(place, _of_single(frame.iloc[:, place]))
+        elif pa.types.is_float32(values.type) or pa.types.is_float16(values.type):
+            width = np.float32 if pa.types.is_float32(values.type) else np.float16
+            frame.isetitem(place, _of_fewer_bits(frame.iloc[:, place], width))
     return frame
 
 
-def _of_single(series: pd.Series) -> pd.Series:
-    """Numbers of 32 bits as those that were written: 0.1, and not the nearest of 32 bits to it."""
-    index, numbers = pd.factorize(series.astype(np.float32))
-    written = np.array([*(float(str(number)) for number in np.asarray(numbers, np.float32)), np.nan])
+def _of_fewer_bits(series: pd.Series, width: type[np.floating[Any]]) -> pd.Series:
+    """Numbers of 32 or 16 bits as those that were written: 0.1, and not the nearest of so many bits to it."""
+    index, numbers = pd.factorize(series.astype(np.float32))  # which holds those of 16 bits too
+    written = np.array([*(float(str(number)) for number in np.asarray(numbers, width)), np.nan])
     return pd.Series(written[index], index=series.index)
 
 
@@ -159,7 +160,7 @@ def read_statistical(content: bytes, suffix: str, name: str, encoding: str | Non
     labelled: set[str] = set()
     for column in frame.columns:
         if suffix == ".dta" and about.readstat_variable_types.get(column) == "float":
-            frame[column] = _of_single(frame[column])
+            frame[column] = _of_fewer_bits(frame[column], np.float32)
         if column in about.variable_value_labels and suffix == ".dta":
             codes = frame[column]
             frame[column] = named = _labelled(codes, about.variable_value_labels[column])

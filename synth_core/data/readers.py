@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePath
 
+import numpy as np
 import pandas as pd
 import pyarrow
 import pyarrow.compute as pc
@@ -32,6 +33,7 @@ __all__ = ["DELIMITERS", "ENCODINGS", "SIGNS", "SUFFIXES", "Read", "ReadOptions"
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".gz")
 WORKBOOK = ".xlsx"
+ADDED_UP = 10  # values that are not 0, from which on a row that is their sum is a total and no chance
 SUFFIXES = (*TEXT_SUFFIXES, WORKBOOK, PARQUET, *STATISTICAL)
 
 
@@ -72,6 +74,7 @@ def read_frame(content: bytes, name: str, options: ReadOptions = ReadOptions()) 
         else:
             typed = read_statistical(content, suffix, name, options.encoding)
             found = _of_typed(typed, name, replace(options, encoding=typed.encoding))
+        _check_totals(found.frame, name)
         return found
 
 
@@ -146,6 +149,24 @@ def _check_rows(rows: int, name: str) -> None:
         raise InputError(f"The file {name} has {rows:,} rows; at most {limits.MAX_ROWS:,} can be read.")
     if rows == 0:
         raise InputError(f"The file {name} has a header but no rows.")
+
+
+def _check_totals(frame: pd.DataFrame, name: str) -> None:
+    """Refuse a first or last row that is the sum of all others: a total is no record, and the largest of all values."""
+    ends = {len(frame) - 1: slice(0, -1), 0: slice(1, None)}
+    for column in frame.columns:
+        if not pd.api.types.is_numeric_dtype(frame[column]):
+            continue
+        values = frame[column].to_numpy(dtype=float, na_value=np.nan)
+        for row, others in ends.items():
+            rest = values[others][np.isfinite(values[others])]
+            if np.count_nonzero(rest) >= ADDED_UP and np.isclose(
+                values[row], rest.sum(), rtol=1e-12, atol=0.0
+            ):
+                raise InputError(
+                    f"Row {row + 1:,} of {name} holds in '{column}' the sum of all other rows: a total is no record. "
+                    "Leave that row out."
+                )
 
 
 def _checked_names(given: list[str], file: str, kept: list[int]) -> list[str]:

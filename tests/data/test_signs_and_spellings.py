@@ -211,3 +211,29 @@ def test_months_of_stata_are_months():
     table = statistical(".dta", pyreadstat.write_dta, frame, variable_format={"x": "%tm"})
     assert table.column("x").kind == "date"
     assert list(table.frame["x"][:2]) == [pd.Timestamp("2020-01-01"), pd.Timestamp("2020-02-01")]
+
+
+@pytest.mark.parametrize("place", ["first", "last"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_row_of_totals_is_no_record(suffix, place):
+    pay = [1000 + 7 * i for i in range(N)]
+    total = [("Total", sum(pay))]
+    people = [(f"a{i}", each) for i, each in enumerate(pay)]
+    frame = pd.DataFrame(people + total if place == "last" else total + people, columns=["area", "pay"])
+    stream = io.BytesIO()
+    frame.to_csv(stream, index=False) if suffix == "csv" else frame.to_parquet(stream)
+    row = N + 1 if place == "last" else 1
+    with pytest.raises(InputError, match=f"Row {row} .* holds in 'pay' the sum of all other rows") as error:
+        read_table(stream.getvalue(), f"t.{suffix}")
+    assert str(sum(pay)) not in str(error.value)
+
+
+def test_a_rare_event_that_adds_up_by_chance_is_a_record():
+    table = text("claims\n" + "0\n" * 40 + "1\n1\n2\n")
+    assert table.frame["claims"].iloc[-1] == 2
+
+
+def test_numbers_of_sixteen_bits_are_those_that_were_written():
+    numbers = np.tile(np.array([0.1, 1.7, np.nan, 3.0], np.float16), 10)
+    table = parquet(x=pa.array(numbers, from_pandas=True))
+    np.testing.assert_array_equal(table.frame["x"], np.tile([0.1, 1.7, np.nan, 3.0], 10))
