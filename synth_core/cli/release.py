@@ -24,7 +24,8 @@ from synth_core.release.bounded_text import read_limited
 from synth_core.release.output.gate import OVERRIDABLE
 from synth_core.release.output.gate_check import GateCheck
 from synth_core.release.plan.alternatives import alternatives_of
-from synth_core.release.plan.plan import NO_RHO, OF_BLOCKS, TUNED_ON, Plan, has_rho, of_blocks, read_plan
+from synth_core.release.plan.plan import Plan, read_plan
+from synth_core.release.plan.plan_terms import NO_RHO, OF_BLOCKS, TUNED_ON, has_rho, of_blocks
 from synth_core.release.report.audit_summary import parse_audit
 from synth_core.system import files, limits
 

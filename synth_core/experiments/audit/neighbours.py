@@ -18,7 +18,7 @@ from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.censoring import weighted_terms
 from synth_core.mechanisms.weights import range_averaged_weights
 from synth_core.release.plan.frozen_map import freeze
-from synth_core.release.plan.plan import needs_map
+from synth_core.release.plan.plan_terms import needs_map
 
 Array = NDArray[np.float64]
 

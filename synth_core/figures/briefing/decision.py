@@ -21,7 +21,8 @@ from synth_core.mechanisms.guarantees import Guarantee
 from synth_core.models import family
 from synth_core.release.bounded_text import printable
 from synth_core.release.plan.alternatives import NOT_CONVERGED, Alternative
-from synth_core.release.plan.plan import TUNED_ON, Plan
+from synth_core.release.plan.plan import Plan
+from synth_core.release.plan.plan_terms import TUNED_ON
 from synth_core.system import limits
 from synth_core.system.number_text import percent
 

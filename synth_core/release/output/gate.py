@@ -29,7 +29,8 @@ from synth_core.release.output.copy_tests import copy_tests, precision_of
 from synth_core.release.output.dataset import Synthetic
 from synth_core.release.output.file_checks import bounds_check, columns_check, order_check, rules_check
 from synth_core.release.output.gate_check import FAIL, OVERRIDDEN, PASS, WARN, GateCheck
-from synth_core.release.plan.plan import Plan, ReleaseTerms
+from synth_core.release.plan.plan import Plan
+from synth_core.release.plan.plan_terms import ReleaseTerms
 from synth_core.system import limits
 from synth_core.system.characters import sentence
 from synth_core.system.number_text import percent, rounded_up

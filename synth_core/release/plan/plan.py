@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -23,7 +22,7 @@ from synth_core.data.rules import read_rules
 from synth_core.data.table import Table
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.composition import Count, not_counted
-from synth_core.mechanisms.guarantees import SETTINGS_SEEN, Guarantee
+from synth_core.mechanisms.guarantees import Guarantee
 from synth_core.mechanisms.likelihoods import SELF_CONTAINED_ANCHORS
 from synth_core.release.bounded_text import (
     Markers,
@@ -44,6 +43,17 @@ from synth_core.release.plan.column_schema import (
     check_kept,
     rounding_words,
 )
+from synth_core.release.plan.plan_terms import (
+    NO_RHO,
+    OF_BLOCKS,
+    WARNINGS,
+    ReleaseTerms,
+    TuningKind,
+    has_rho,
+    needs_map,
+    of_blocks,
+    terms_of,
+)
 from synth_core.release.plan.planned_block import PlannedBlock
 from synth_core.system import limits
 
@@ -51,51 +61,6 @@ NO_SECRET = b"of a table that is called public"
 FORMAT: Final = "synth-core-plan"
 # Settings that a plan must not hold. `earlier` would make a confidential column a predictor that nothing is paid for.
 UNPLANNED = frozenset({"seed", "risk_reference", "match_epsilon", "earlier"})
-
-TUNED_ON = {
-    "public": "public data",
-    "simulated": "simulated data",
-    "historical": "a historical table, another one than those to be released",
-    "confidential": "the confidential data to be released",
-}
-WARNINGS = {
-    "historical": "The settings, and a risk map where one is used, were taken from an earlier table. The guarantee "
-    "covers the tables of this plan; what the settings reveal about the earlier table is not counted.",
-    "confidential": "The settings were chosen by looking at results on the confidential data themselves. That "
-    "choice is part of the release and no ε counts it: the strict claim is lost, and what is reported holds "
-    "only for someone who already knows the settings. Tune on a public, simulated or historical table instead.",
-}
-
-
-TuningKind = Literal["public", "simulated", "historical", "confidential"]
-OPEN = ("public", "simulated")  # tuning tables of which anything may be said
-
-
-@dataclass(frozen=True)
-class ReleaseTerms:
-    """How a plan stands to a table that is released under it.
-
-    Attributes
-    ----------
-    tuned_on : str
-        What the tuning table counts as: "confidential" where it is the released one, whatever the plan calls it.
-    guarantee : Guarantee
-        What the release promises.
-    """
-
-    tuned_on: TuningKind
-    guarantee: Guarantee
-
-    @property
-    def open(self) -> bool:
-        """Whether settings and utility of the tuning may be told."""
-        return self.tuned_on in OPEN
-
-    @property
-    def warning(self) -> str:
-        """What tuning on this kind of table costs, in words; empty for public and simulated ones."""
-        return WARNINGS.get(self.tuned_on, "")
-
 
 Fingerprint = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 
@@ -416,50 +381,6 @@ class Plan(Closed):
 def tuning_marks(table: Table, outcomes: tuple[str, ...], names: tuple[str, ...]) -> tuple[MarkedColumn, ...]:
     """Marks of the sensitive columns, and of whole records, of a table that its owner calls public."""
     return *marked(table, outcomes, NO_SECRET), marked_records(table, names, NO_SECRET)
-
-
-NO_RHO = (
-    "a limit at a δ counts ρ (zCDP), and only releases with a strict guarantee have one: take a strict mechanism "
-    "that was not tuned on the confidential data themselves, or let the limit count the sum of ε"
-)
-
-
-def terms_of(point: Mechanism, tuned_on: TuningKind) -> ReleaseTerms:
-    """What releases of a mechanism promise that was tuned on such a table."""
-    guarantee = point.guarantee("closed")
-    seen = tuned_on == "confidential" and point.epsilon_by_construction
-    return ReleaseTerms(tuned_on, guarantee.weakened_to(SETTINGS_SEEN) if seen else guarantee)
-
-
-def has_rho(point: Mechanism, tuned_on: TuningKind) -> bool:
-    """Whether a theorem gives the releases of a plan a ρ, so that a limit by zCDP can count them."""
-    return terms_of(point, tuned_on).guarantee.strict
-
-
-OF_BLOCKS = (
-    "a plan takes a strict mechanism (Measured, Censored, Anchored) or weights that a frozen risk map of each variable "
-    "gives (Weighted, Censored weighted), of the whole range; nothing that is solved for, such as a scalar weight or "
-    "re-weighting"
-)
-
-
-def of_blocks(point: Mechanism) -> bool:
-    """Whether a plan of several sensitive variables takes a mechanism: a term reads its own record alone."""
-    solved = point.single_weight or "reweighting" in point.adjustments
-    promises = point.epsilon_by_construction or point.weighted
-    return promises and not point.one_variable and not solved
-
-
-def needs_map(point: Mechanism, settings: Settings | None = None) -> bool:
-    """Whether anything else than a record itself would enter its term, were it not frozen.
-
-    Parameters
-    ----------
-    settings : Settings, optional
-        Whose anchor may be the reference too.
-    """
-    anchored = settings is not None and point.likelihood.anchors and settings.anchor == "reference"
-    return anchored or point.weighted or point.standard.of_range
 
 
 def parse_plan(content: bytes) -> Plan:

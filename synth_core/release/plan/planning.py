@@ -27,17 +27,8 @@ from synth_core.release.bounded_text import validated
 from synth_core.release.plan.alternatives import MOST, Alternative, alternatives_of
 from synth_core.release.plan.column_schema import ColumnSchema
 from synth_core.release.plan.frozen_map import freeze, pack, store_map, to_bytes
-from synth_core.release.plan.plan import (
-    FORMAT,
-    OF_BLOCKS,
-    OPEN,
-    TUNED_ON,
-    UNPLANNED,
-    Plan,
-    needs_map,
-    of_blocks,
-    tuning_marks,
-)
+from synth_core.release.plan.plan import FORMAT, UNPLANNED, Plan, tuning_marks
+from synth_core.release.plan.plan_terms import OF_BLOCKS, OPEN, TUNED_ON, needs_map, of_blocks
 from synth_core.release.plan.planned_block import PlannedBlock
 from synth_core.release.plan.schema import schema_of
 from synth_core.system import clock, files

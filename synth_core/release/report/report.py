@@ -46,7 +46,8 @@ from synth_core.release.output.dataset import Synthetic, Variable
 from synth_core.release.output.gate_check import GateCheck
 from synth_core.release.output.look import Look
 from synth_core.release.output.source import Source
-from synth_core.release.plan.plan import TUNED_ON, Plan, ReleaseTerms
+from synth_core.release.plan.plan import Plan
+from synth_core.release.plan.plan_terms import TUNED_ON, ReleaseTerms
 from synth_core.release.report import charts
 from synth_core.release.report.audit_summary import Audited
 from synth_core.release.report.coverage_summary import Coverage

@@ -15,7 +15,8 @@ from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.composition import DELTA, Count, not_counted, rho_of
 from synth_core.mechanisms.likelihoods.measured import MEASURED_LAPLACE
 from synth_core.release.ledger.limit_room import check_room
-from synth_core.release.plan.plan import OF_BLOCKS, TUNED_ON, WARNINGS, Plan, TuningKind, has_rho, terms_of
+from synth_core.release.plan.plan import Plan
+from synth_core.release.plan.plan_terms import OF_BLOCKS, TUNED_ON, WARNINGS, TuningKind, has_rho, terms_of
 from synth_core.system import limits
 from synth_core.system.number_text import rounded_up
 from synth_core.ui.compare.briefing import POWERPOINT

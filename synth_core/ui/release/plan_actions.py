@@ -17,7 +17,8 @@ from synth_core.release.bounded_text import slug, words
 from synth_core.release.plan.alternatives import Alternative, alternatives_of
 from synth_core.release.plan.frozen_map import SUFFIX, find_map, store_map
 from synth_core.release.plan.map_apart import require_sound_map
-from synth_core.release.plan.plan import OF_BLOCKS, Plan, TuningKind, of_blocks, parse_plan
+from synth_core.release.plan.plan import Plan, parse_plan
+from synth_core.release.plan.plan_terms import OF_BLOCKS, TuningKind, of_blocks
 from synth_core.release.plan.planning import Decision
 from synth_core.release.state import plans_directory
 from synth_core.system import limits
