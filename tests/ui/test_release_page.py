@@ -271,3 +271,27 @@ def test_a_target_that_was_typed_for_another_mechanism_is_not_shown_as_its_own()
     strict = AppTest.from_function(taken_page, args=("censored", "simulated", "sum")).run(timeout=60)
     assert strict.number_input(key="its_own_target").value is None
     assert strict.number_input(key="its_own_target").disabled
+
+
+def changed_page(plan, mechanism):
+    import streamlit as st
+
+    from synth_core.ui.release import plan_actions
+    from synth_core.ui.state import session
+
+    session.take_over()
+    st.text(", ".join(plan_actions.chosen_since(plan)))  # of another variable
+    now = plan.model_copy(update={"settings": session.settings(), "mechanism": mechanism, "blocks": ()})
+    for name in ("outcomes", "parts", "point"):  # of the plan that it was copied from
+        now.__dict__.pop(name, None)
+    st.text(", ".join(plan_actions.chosen_since(now)))
+    session.change(session.choices().with_settings(scale=0.5, epsilon=2.0))
+    st.text(", ".join(plan_actions.chosen_since(now)))
+
+
+@pytest.mark.parametrize(("mechanism", "read"), [("weighted", "scale c"), ("censored", "target ε")])
+def test_a_plan_says_what_is_chosen_otherwise_by_now_of_what_it_reads(tmp_path, mechanism, read):
+    plan = planned(Cache(tmp_path), ("area",))
+    at = AppTest.from_function(changed_page, args=(plan, mechanism)).run(timeout=60)
+    assert not at.exception
+    assert [each.value for each in at.text] == ["", "", read]

@@ -301,6 +301,11 @@ def show_plan(plan: Plan) -> None:
     )
     for warning in filter(None, (plan.warning, plan.beyond_limit)):
         st.warning(warning, icon=":material/warning:")
+    if others := plan_actions.chosen_since(plan):
+        st.info(
+            f"Compare has other choices by now: {plain(', '.join(others))}. The plan keeps its own.",
+            icon=":material/history:",
+        )
     for problem in release_job.state().problems:
         st.warning(f"The fit on the tuning table has not converged: {problem}.", icon=":material/warning:")
     if warnings := release_job.state().warnings:

@@ -8,6 +8,9 @@ from typing import Any
 
 import streamlit as st
 
+from synth_core.analysis.records.blocks import common_of, settings_of_first
+from synth_core.analysis.result_key import NOT_OF_ALL
+from synth_core.analysis.settings import Settings, setting_name
 from synth_core.data.examples import EXAMPLES
 from synth_core.errors import InputError
 from synth_core.jobs.task import TaskInput
@@ -17,8 +20,9 @@ from synth_core.release.bounded_text import slug, words
 from synth_core.release.plan.alternatives import Alternative, alternatives_of
 from synth_core.release.plan.frozen_map import SUFFIX, find_map, store_map
 from synth_core.release.plan.map_apart import require_sound_map
-from synth_core.release.plan.plan import Plan, parse_plan
+from synth_core.release.plan.plan import UNPLANNED, Plan, parse_plan
 from synth_core.release.plan.plan_terms import OF_BLOCKS, TuningKind, of_blocks
+from synth_core.release.plan.planned_block import PlannedBlock
 from synth_core.release.plan.planning import Decision
 from synth_core.release.state import plans_directory
 from synth_core.system import limits
@@ -176,6 +180,25 @@ def open_plan(plan_file: Any, map_file: Any) -> None:
             store_map(content, plans_directory())
         find_map(plan, [plans_directory()])
     session.current().desk = Desk(plan)
+
+
+def chosen_since(plan: Plan) -> list[str]:
+    """What is chosen otherwise by now than a plan of the same variables has it, of what its mechanism reads."""
+    whole = session.choices().whole
+    try:
+        now = settings_of_first(whole, common_of(session.settings())) if whole else session.settings()
+        blocks = tuple(PlannedBlock(**PlannedBlock.of(block)) for block in whole)
+    except InputError:  # nothing could be planned now
+        return []
+    if ({block.name for block in whole} or {now.outcome}) != set(plan.outcomes):
+        return []
+    unread = UNPLANNED | (NOT_OF_ALL - plan.point.tuning)
+    others = [
+        setting_name(name)
+        for name in Settings.model_fields
+        if name not in unread and getattr(now, name) != getattr(plan.settings, name)
+    ]
+    return others + ["what is said of the variables"] * (blocks != plan.blocks)
 
 
 def plan_files(plan: Plan) -> list[tuple[str, str, bytes]]:
