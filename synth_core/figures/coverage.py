@@ -89,7 +89,7 @@ def coverage_figure(covered: list[Covered]) -> Figure:
                 "By its rule",
                 "Rule",
                 "Errors × software's",
-                "Multiplied by it",
+                "With that factor",
                 "Bias",
             ],
             rows,
