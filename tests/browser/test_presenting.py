@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import settled
+from tests.browser.conftest import painted, settled
 from tests.browser.test_accessibility import grave
 from tests.browser.test_scenarios import pinned_then_moved
 
@@ -49,6 +49,19 @@ def test_scenarios_are_stepped_through_on_a_projector(new_page):
     expect(page.get_by_role("button", name="Present", exact=True)).to_be_focused()
     assert page.locator(".board td.epsilon").all_inner_texts() == numbers
     expect(page.get_by_role("button", name="Pin as B")).to_be_enabled()
+
+
+def test_full_screen_does_not_cover_the_presentation(new_page):
+    page = new_page()
+    painted(page)
+    settled(page)
+    page.get_by_role("button", name="Present", exact=True).click()
+    page.wait_for_function("() => document.fullscreenElement")
+    page.wait_for_timeout(300)
+    on_top = "() => document.elementFromPoint(innerWidth / 2, innerHeight / 2)?.closest('.board.presenting') !== null"
+    assert page.evaluate(on_top)
+    page.get_by_role("button", name="End", exact=True).click()
+    expect(page.locator(".board.presenting")).to_have_count(0)
 
 
 OVERLAPS = """() => {

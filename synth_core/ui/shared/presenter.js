@@ -63,13 +63,20 @@ function present(state) {
   state.root.setAttribute('aria-modal', 'true');
   state.root.setAttribute('aria-label', 'Presentation');
   state.root.tabIndex = -1;
-  state.root.popover = 'manual';  // in the top layer, whatever the page stacks
-  state.root.showPopover();
-  state.root.focus();
+  state.root.popover = 'manual';
+  raise(state);
   state.keepIn = (event) => { if (!state.root.contains(event.target)) state.root.focus(); };
   document.addEventListener('focusin', state.keepIn);
-  document.documentElement.requestFullscreen?.().then(() => { state.wasFullscreen = true; }, () => {});
+  document.documentElement.requestFullscreen?.().then(() => { state.wasFullscreen = true; raise(state); }, () => {});
   arrange(state);
+}
+
+// To the top layer's end, whatever the page stacks: full screen puts the page itself there, above what came before.
+function raise(state) {
+  if (!state.presenting) return;
+  if (state.root.matches(':popover-open')) state.root.hidePopover();
+  state.root.showPopover();
+  state.root.focus();
 }
 
 // The server shows other choices from now on; those of before come back at the end.
