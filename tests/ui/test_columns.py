@@ -610,3 +610,14 @@ def test_what_meant_missing_still_does_when_the_file_is_read_by_another_codebook
     app = AppTest.from_function(reading_page, default_timeout=30).run()
     assert not app.exception
     assert app.markdown[-1].value == "('pay=N',) ('pay=N',) 10 public"
+
+
+def test_what_was_seen_is_said_of_each_variable_that_it_is_true_of():
+    from types import SimpleNamespace
+
+    from synth_core.ui.data.next_step import _proposed
+
+    below, zero = "some of its values are below zero", "some of its values are zero"
+    said = _proposed(SimpleNamespace(seen={"pay": below, "food": zero, "rent": below}))
+    assert f"Nothing is declared of pay, and {below}" in said
+    assert said.endswith(f"Likewise of rent. Nor of food, and {zero}.")

@@ -235,8 +235,10 @@ def _proposed(ready: Readiness) -> str:
     """What was looked at for a model that nobody has chosen yet."""
     if not ready.seen:
         return ""
-    name, seen = next(iter(ready.seen.items()))
-    more = f" Likewise of {', '.join(list(ready.seen)[1:])}." if len(ready.seen) > 1 else ""
+    (name, seen), *others = ready.seen.items()
+    likewise = [other for other, what in others if what == seen]
+    more = f" Likewise of {', '.join(likewise)}." if likewise else ""
+    more += "".join(f" Nor of {other}, and {what}." for other, what in others if what != seen)
     return (
         f" Nothing is declared of {name}, and {seen}: hence its model. Better say what is publicly known of it, under "
         f"Which model.{more}"
