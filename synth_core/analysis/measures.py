@@ -19,6 +19,7 @@ from synth_core.system.number_text import ceiling, over_data_sets, rounded_up
 ECDF_MAX, ECDF_AVG, MEAN = "ecdf_max", "ecdf_avg", "mean"
 SAME = 1e-12  # a difference of shares below it is one of rounding
 WORST = "worst"  # the largest error of mean and percentiles
+FAR = 1.0  # beyond, an error is told of several variables too
 
 
 def percentile_of(measure: str) -> float | None:
@@ -201,6 +202,23 @@ def error_sentence(numbers: ResultNumbers, measure: str) -> str:
     return f"{what[0].upper()}{what[1:]} is {off}."
 
 
+def far_off_sentence(numbers: ResultNumbers, measure: str = WORST) -> str:
+    """The statistic that is off by more than 100 %, in a sentence; empty where none is, or the measure tells of it.
+
+    A few values far beyond all others move a mean, and no distribution function or share of records shows it.
+    """
+    for each in furthest_of_units(numbers):
+        if (
+            each.statistic is not None
+            and each.statistic.name != measure
+            and each.unit == "%"
+            and each.size > FAR
+        ):
+            what, off = _named(each)
+            return f"{what[0].upper()}{what[1:]} is {off}."
+    return ""
+
+
 def furthest_words(numbers: ResultNumbers, measure: str = WORST) -> str:
     """Which statistic is furthest off, and by how much; empty where none was computed."""
     return ", and in points ".join(f"{what}: {off}" for what, off in _named_errors(numbers, measure))
@@ -208,11 +226,13 @@ def furthest_words(numbers: ResultNumbers, measure: str = WORST) -> str:
 
 def _named_errors(numbers: ResultNumbers, measure: str) -> list[tuple[str, str]]:
     """The statistics that are furthest off, of those in percent and in points, and by how much."""
-    return [
-        (f"the {each.statistic.words}" + (f" of {each.variable}" if each.variable else ""), _off(each))
-        for each in furthest_of_units(numbers, measure)
-        if each.statistic is not None
-    ]
+    return [_named(each) for each in furthest_of_units(numbers, measure) if each.statistic is not None]
+
+
+def _named(found: VariableError) -> tuple[str, str]:
+    """A statistic's name and its error, in words."""
+    assert found.statistic is not None
+    return f"the {found.statistic.words}" + (f" of {found.variable}" if found.variable else ""), _off(found)
 
 
 def _off(found: VariableError) -> str:

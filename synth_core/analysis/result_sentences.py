@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from synth_core.analysis.joint_measures import measures_in_words
-from synth_core.analysis.measures import WORST, error_sentence
+from synth_core.analysis.measures import WORST, error_sentence, far_off_sentence
 from synth_core.analysis.population import furthest_in_population, populations_words
 from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.analysis.settings import Settings
@@ -96,7 +96,7 @@ def sentence(
         As for `explained`.
     measure : str
         Of `analysis.measures`: what accuracy is said by. Of several variables what is said of all columns together
-        stands beside it, and by default alone.
+        stands beside it, and by default alone, with a mean or percentile that is off by more than 100 %.
     standing : Guarantee, optional
         What a release promises, where that is less than what its mechanism would.
     under_caption : bool
@@ -119,6 +119,7 @@ def sentence(
                     whose,
                     accuracy,
                     measures_in_words(numbers.joint),
+                    far_off_sentence(numbers, measure),
                     of_unit,
                     by_weights,
                 ],

@@ -150,6 +150,17 @@ def test_of_several_variables_privacy_is_of_the_record_and_accuracy_of_all_colum
     assert "The distribution of pay is furthest off, by at most 4 percentage points." in ruled
 
 
+def test_of_several_variables_a_mean_that_is_off_by_more_than_all_of_it_is_said():
+    """A few values far beyond all others move no distribution function."""
+    near = variable("sex", ecdf_max=0.02, statistics=(statistic("mean", -0.9),))
+    far = variable("pay", ecdf_max=0.04, statistics=(statistic("mean", 788.56), statistic("q90", 0.02)))
+    said = "The mean of pay is 78856 % high."
+    assert said in sentence(numbers(variables=(near, far), joint=JOINT), SETTINGS)
+    assert said in sentence(numbers(variables=(near, far), joint=JOINT), SETTINGS, ECDF_MAX)
+    assert said not in sentence(numbers(variables=(near, far), joint=JOINT), SETTINGS, "mean")
+    assert "mean" not in sentence(numbers(variables=(near, *SEVERAL), joint=JOINT), SETTINGS)
+
+
 def test_what_epsilon_covers_of_several_variables_is_explained():
     strict = explained(numbers("anchored", variables=SEVERAL, joint=JOINT, epsilon_replace=17.0), SETTINGS)[1]
     assert strict[1].startswith("ε covers everything sensitive about one record")
