@@ -277,3 +277,16 @@ def test_the_distance_of_a_group_is_a_mean_over_all_data_sets():
         [group] = found.groups
         worst = sum(values is bad for values in sets)
         assert group.value == "f" and group.distance == pytest.approx(worst * alone / 3, abs=0.01)
+
+
+def test_a_few_values_far_beyond_all_others_stand_out_by_the_mean(rng):
+    """Neither the distance nor a share shows them."""
+    pay = rng.lognormal(6, 1, 2000)
+    made = rng.lognormal(6, 1, 2000)
+    (near,) = check_table([SensitiveValues("pay", pay, made[None, :])], pd.DataFrame()).variables
+    made[:2] = 2e8
+    check = check_table([SensitiveValues("pay", pay, made[None, :])], pd.DataFrame())
+    (far,) = check.variables
+    assert near.means is None and not near.stands_out
+    assert far.distance <= far.limit and not far.shares and far.stands_out
+    assert "; its mean is 200," in variables_words(check)

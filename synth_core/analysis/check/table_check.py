@@ -66,17 +66,21 @@ class VariableFit:
         What is overlooked, or what chance gives if that is more.
     shares : tuple of Share
         Those that differ: below zero, zero, missing, beyond all confidential values, of a category.
+    means : tuple of float or None
+        The confidential and the synthetic mean, where they are further apart than the confidential values are spread:
+        a few values far beyond all others do that, and neither the distance nor a share shows it.
     """
 
     name: str
     distance: float
     limit: float
     shares: tuple[Share, ...]
+    means: tuple[float, float] | None = None
 
     @property
     def stands_out(self) -> bool:
         far = [abs(share.synthetic - share.confidential) >= SHARES_WITHIN for share in self.shares]
-        return self.distance > self.limit or any(far)
+        return self.distance > self.limit or any(far) or self.means is not None
 
 
 @dataclass(frozen=True)
@@ -260,7 +264,16 @@ def _fit(each: SensitiveValues, odd: tuple[int, ...], tables: DiscretisedTables)
         for code in odd:
             sides = (tables.confidential[:, place] == code, tables.synthetic[:, place] == code)
             told.append(Share(tables.labels[place][code], *(float(side.mean()) for side in sides)))
-    return VariableFit(each.name, distance, limit, tuple(dict.fromkeys(told)))
+    means = _far_means(mine, np.concatenate(sets)) if each.categories is None else None
+    return VariableFit(each.name, distance, limit, tuple(dict.fromkeys(told)), means)
+
+
+def _far_means(mine: Array, theirs: Array) -> tuple[float, float] | None:
+    """Both means, where they differ by more than a standard deviation of the confidential values."""
+    if not (mine.size and theirs.size):
+        return None
+    means = float(mine.mean()), float(theirs.mean())
+    return means if abs(means[1] - means[0]) > float(mine.std()) > 0 else None
 
 
 def _differs(counts: Sequence[int], sizes: tuple[int, int], n_tests: int) -> bool:

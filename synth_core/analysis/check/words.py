@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from synth_core.analysis.check.table_check import GroupFit, TableCheck, VariableFit
 from synth_core.analysis.check.unlikely import UnlikelyCombination
+from synth_core.system.number_text import measured
 
 NAMED = 3  # examples in a sentence
 
@@ -18,12 +19,19 @@ def variable_words(fit: VariableFit) -> str:
     >>> from synth_core.analysis.check.table_check import Share
     >>> variable_words(VariableFit("pay", 0.0731, 0.05, (Share("below zero", 0.0013, 0.074),)))
     'pay off by 7.3 points; below zero: 7.4 %, and 0.13 % of the confidential records'
+    >>> variable_words(VariableFit("pay", 0.03, 0.05, (), (423.6, 94965.0)))
+    'pay off by 3.0 points; its mean is 94,965, and 423.6 of the confidential records'
     """
     shares = (
         f"{share.name}: {percent(share.synthetic)}, and {percent(share.confidential)} of the confidential records"
         for share in fit.shares
     )
-    return "; ".join([f"{fit.name} off by {100 * fit.distance:.1f} points", *shares])
+    means = [] if fit.means is None else [_means_words(*fit.means)]
+    return "; ".join([f"{fit.name} off by {100 * fit.distance:.1f} points", *means, *shares])
+
+
+def _means_words(confidential: float, synthetic: float) -> str:
+    return f"its mean is {measured(synthetic)}, and {measured(confidential)} of the confidential records"
 
 
 def variables_words(check: TableCheck) -> str:
