@@ -163,6 +163,9 @@ def test_shares_of_epsilon_are_of_whole_variables(plan):
         return [cells[1] for cells in rows if cells[0].startswith("Synthetic: ")]
 
     assert not any("of ε" in words for words in said_of(plan.mechanism))  # one measurement is of all
+    assert set(said_of(plan.mechanism)) == {
+        "log-linear model of noisy tables"
+    }  # and none of their models is fitted
     said = said_of("anchored")
     assert sum(float(re.search(r", ([0-9.]+) % of ε", words)[1]) for words in said) == pytest.approx(
         100.0, abs=0.11

@@ -72,7 +72,8 @@ def _settings(plan: Plan, internal: bool) -> list[Page]:
     rows = [
         (
             f"Synthetic: {printable(name)}",
-            family(s.model).label + (f", {percent(shares[name])} of ε" if shares else ""),
+            (family(s.model).label if plan.point.likelihood.samples else plan.point.likelihood.model)
+            + (f", {percent(shares[name])} of ε" if shares else ""),
         )
         for name, s in plan.outcomes.items()
     ]
