@@ -136,3 +136,15 @@ def test_a_panel_stays_open_when_a_refusal_appears_above_it(new_page, tmp_path):
     settled(page)
     expect(rules).to_be_visible()
     assert panel.get_attribute("open") is not None
+
+
+def test_a_codebook_that_is_refused_says_so_beside_its_file(new_page, tmp_path):
+    """Not below the column that is open, where nobody who chose the file looks."""
+    page = new_page("/data")
+    upload(page, csv(PAY))
+    page.get_by_text("Codebook: save it, or take one from a file").click()
+    settled(page)
+    panel = page.locator(".st-key-codebook_panel")
+    book = b'{"columns": [{"column": "flag", "kind": "none"}]}'
+    panel.locator("input[type=file]").set_input_files(fixture_file("book.json", book, tmp_path))
+    expect(panel.get_by_test_id("stAlertContentError")).to_contain_text("the entry of column 'flag' is wrong")

@@ -13,6 +13,7 @@ from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
 
 PLACE = "codebook"
+FILE = "codebook_taken"  # beside the file, which is far from the column that is open
 NONE = "none"
 BLANK = "–"  # of what does not apply, or is not said
 THOUSANDS = (NONE, ",", ".", " ", "'")
@@ -159,9 +160,10 @@ def save_or_take() -> None:
         type=["json", "csv", "xml"],
         key="codebook_file",
         on_change=session.attempt,
-        args=(PLACE, _take_codebook),
+        args=(FILE, _take_codebook),
         help="As this page and the command `codebook` write it; a data dictionary of NIST; or DDI-Codebook XML.",
     )
+    session.show_message(FILE)
 
 
 def with_roles(browser: Browser) -> Codebook:
