@@ -19,6 +19,7 @@ from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.release.plan.plan import Plan
 from synth_core.release.report.audit_summary import parse_audit
 from synth_core.system import limits
+from synth_core.ui.robustness.claims import known
 from synth_core.ui.shared import background
 from synth_core.ui.shared.waiting import watch
 from synth_core.ui.shared.widgets import own_number
@@ -124,14 +125,14 @@ def _say_power(plan: Plan | None, chosen: list[str], runs: int) -> None:
 
 
 def _claim(mechanism: str) -> float | None:
-    """ε that a mechanism promises or, where Compare has measured it, shows; None where nothing is known yet."""
+    """ε that a mechanism promises or, where Compare has measured it of all that is sensitive, shows; else None."""
     try:
         if find_mechanism(mechanism).epsilon_by_construction:
             return session.settings().epsilon
-        result = session.stored_result(mechanism)
     except InputError:  # of the columns: said where they are chosen
         return None
-    return None if result is None else result.epsilon
+    numbers = known().get(mechanism)
+    return None if numbers is None else numbers.epsilon
 
 
 def _start(plan: Plan | None, chosen: Any, runs: int) -> None:

@@ -1,0 +1,36 @@
+"""What an audit is said to be able to test: the ε of what it runs."""
+
+from types import SimpleNamespace
+
+from streamlit.testing.v1 import AppTest
+
+from tests import summary_numbers
+
+
+def page():
+    import streamlit as st
+
+    from synth_core.ui.robustness import audit
+    from synth_core.ui.shared.subject import record_subject
+    from synth_core.ui.state import session
+    from tests.ui.test_changed_since import whole_records
+
+    session.take_over()
+    whole_records()
+    st.session_state["key"] = record_subject().task(session.current(), session.settings(), "weighted").key
+    st.write(f"claim {audit._claim('weighted')}")
+
+
+def test_the_claim_of_several_variables_is_of_the_record(monkeypatch):
+    """It was looked for where results of one variable are kept, and said to be not known beside what Compare showed."""
+    asked = []
+
+    def stored(cache, key):
+        asked.append(key)
+        return SimpleNamespace(numbers=summary_numbers.numbers(mechanism="weighted", epsilon=23.44))
+
+    monkeypatch.setattr("synth_core.ui.robustness.claims.stored_summary", stored)
+    at = AppTest.from_function(page).run(timeout=30)
+    assert not at.exception
+    assert at.session_state["key"] in asked
+    assert at.markdown[0].value == "claim 23.44"
