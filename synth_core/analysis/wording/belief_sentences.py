@@ -116,8 +116,9 @@ def suspicion(
     """What becomes of an intruder's suspicion of 1 % that a record has a certain value.
 
     A suspicion p becomes at most p e^ε' / (1 - p + p e^ε'), ε' being that of one value replaced, in all data sets:
-    twice the ε of a value withheld where the likelihood is clamped, the measured one elsewhere. Where the proof
-    gives no bound on odds, the sentence says so.
+    twice the ε of a value withheld where the likelihood is clamped, the measured one elsewhere. That is the largest
+    that a search found, so nothing is said to be the most there. Where the proof gives no bound on odds, the sentence
+    says so.
 
     Parameters
     ----------
@@ -149,7 +150,8 @@ def suspicion(
     replaced = 2 * epsilon if epsilon_replace is None else epsilon_replace
     charged = guarantee.charged(datasets)
     after = at_most(belief_after(PRIOR, replaced * charged))
-    risen = f"an intruder's suspicion of {percent(PRIOR, 0)} rises to {after}"
+    suspected = f"an intruder's suspicion of {percent(PRIOR, 0)} rises to"
+    risen = f"{suspected} {after}"
     each = f" for each of {charged} data sets" if charged > 1 else ""
     if guarantee.strict:
         return f"At {at}{each} {risen}."
@@ -157,7 +159,8 @@ def suspicion(
         given, why = guarantee.given
         return f"At {at}{each}, {given}, {risen}; not promised: {why}."
     held = "; that the weights of others move with it is not counted" if weights == "held" else ""
+    found = after.removeprefix("at most ")  # of a search, which gives no bound
     return (
-        f"In this table {risen} (ε = {epsilon_number(replaced)} found for a changed value{each}){held}; "
-        "not promised for another table."
+        f"In this table {suspected} {found} (ε = {epsilon_number(replaced)}, the largest found for a changed "
+        f"value{each}){held}; not promised for another table."
     )
