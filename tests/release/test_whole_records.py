@@ -144,6 +144,14 @@ def test_a_data_set_without_a_single_value_is_described():
     assert (found["chart"], found["statistics"]) == (None, [("share missing", [0.25, 1.0])])
 
 
+def test_the_largest_value_that_leaves_is_told_beside_a_picture_that_leaves_it_out():
+    """A mean lay far above the 95th percentile and beyond the picture, and nothing said why."""
+    values = np.append(np.arange(1.0, 1000.0), 2e8)
+    rows = dict(report._described(Variable("pay", values[None, :]))["statistics"])
+    assert rows["smallest"] == [1.0] and rows["largest"] == [2e8]
+    assert list(rows)[:2] == ["mean", "smallest"] and list(rows)[-1] == "largest"
+
+
 def test_the_measures_of_an_open_table_have_words(plan):
     said = [report._measure_words(name) for name in plan.tuned_on.utility]
     assert "k-marginal score, 1000 at most" in said

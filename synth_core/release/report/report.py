@@ -286,6 +286,8 @@ def _described(variable: Variable) -> dict[str, Any]:
         rows.append(("mean", [float(v.mean()) for v in shown]))
         for q in (5.0, 25.0, 50.0, 75.0, 95.0):
             rows.append((percentile_words(q), [float(np.quantile(v, q / 100)) for v in shown]))
+        rows[1:1] = [("smallest", [float(v.min()) for v in shown])]
+        rows.append(("largest", [float(v.max()) for v in shown]))
         chart = Markup(
             charts.bars(
                 shown[0],
