@@ -22,7 +22,7 @@ def posterior(epsilon, prior=0.01):
 def said(text):
     """The belief that the sentence names, as a share; it is the most only where it is proved."""
     found = re.search(r"rises to (?:at most )?([\d.]+) %", text)
-    assert ("at most" in found[0]) != ("a search found" in text)
+    assert ("at most" in found[0]) != ("the largest found" in text)
     return float(found[1]) / 100
 
 
