@@ -23,9 +23,10 @@ from synth_core.models.base import Array, Model
 
 Index = NDArray[np.int64]
 
-# Where the search for the worst replacement begins: records, draws, and values of the table by rank.
-COARSE_RECORDS, COARSE_DRAWS, COARSE_VALUES = 20_000, 16, 3
-FINE_RECORDS, FINE_VALUES = 64, 17
+# The search for the worst replacement: records times values that are tried at first, at least so many values, and over
+# how many draws beside those that tell most; then records, values of each over few draws, and over all of them.
+COARSE_TRIALS, COARSE_RECORDS, COARSE_VALUES, COARSE_DRAWS = 60_000, 20_000, 3, 16
+FINE_RECORDS, MIDDLE_VALUES, FINE_VALUES = 64, 65, 17
 
 
 def joint_oscillation(
@@ -110,7 +111,8 @@ def replaced_oscillation(
 
     Predictors are public, so a neighbour has another value and the same predictors. The weights of the others are
     held; the record gets the weight of its new value where that is known without a refit, else it keeps its own.
-    Searched for: a few values at every record over some of the draws, then more values at the worst records over all.
+    Searched for: some values at every record over few draws, then more values at the worst records, the best of these
+    over all draws, and last the values of the table beside the very best.
 
     Parameters
     ----------
@@ -120,39 +122,65 @@ def replaced_oscillation(
     model, n = fits.model, fits.model.records.n
     ranges = fits.intervals() if mechanism.standard.truncates else None
     weigh = weights_of_values(mechanism, fits, frozen)
-    n_values, n_rows = (FINE_VALUES, COARSE_RECORDS) if model.cheap_log_lik else (COARSE_VALUES, FINE_RECORDS)
-    search = _Replacement(model, posterior.draws, multiplier, np.sort(model.records.outcome), ranges, weigh)
-    rows = np.arange(n)
+    n_rows = COARSE_RECORDS if model.cheap_log_lik else FINE_RECORDS
+    values, rows = np.unique(model.records.outcome), np.arange(n)
+    search = _Replacement(model, posterior.draws, multiplier, ranges, weigh)
+    worst = np.argsort(-bounds.oscillations, kind="stable")
     if n > n_rows:
-        rows = np.sort(np.argpartition(-bounds.oscillations, n_rows)[:n_rows])
+        rows = np.sort(worst[:n_rows])
+    if not model.cheap_log_lik:
+        return float(search.ranges_over_draws(rows, _some_of(values, COARSE_VALUES)[:, None]).max())
+    coarse = replace(search, draws=search.telling_draws(worst[:FINE_RECORDS], posterior))
     if len(rows) > FINE_RECORDS:
-        coarse = replace(search, draws=posterior.thinned(COARSE_DRAWS))
-        rows = rows[np.argsort(-coarse.largest(rows, COARSE_VALUES), kind="stable")[:FINE_RECORDS]]
-    return float(search.largest(rows, n_values).max())
+        count = min(max(COARSE_TRIALS // len(rows), COARSE_VALUES), FINE_VALUES)
+        found = coarse.ranges_over_draws(rows, _some_of(values, count)[:, None]).max(axis=0)
+        rows = rows[np.argsort(-found, kind="stable")[:FINE_RECORDS]]
+    tried = _some_of(values, MIDDLE_VALUES)
+    best = np.argsort(-coarse.ranges_over_draws(rows, tried[:, None]), axis=0, kind="stable")[:FINE_VALUES]
+    found = search.ranges_over_draws(rows, tried[best])
+    which, row = np.unravel_index(found.argmax(), found.shape)
+    at, reach = np.searchsorted(values, tried[best[which, row]]), len(values) // MIDDLE_VALUES + 1
+    beside = _some_of(values[max(0, at - reach) : at + reach + 1], MIDDLE_VALUES)
+    return float(max(found.max(), search.ranges_over_draws(rows[[row]], beside[:, None]).max()))
+
+
+def _some_of(values: Array, count: int) -> Array:
+    """At most `count` of sorted values: half of them evenly by rank, the others the denser the nearer an end."""
+    last = len(values) - 1
+    if last < count:
+        return values
+    tail = np.geomspace(1, len(values), count // 4) - 1
+    even = np.linspace(0, last, count - 2 * len(tail))
+    return values[np.unique(np.concatenate([even, tail, last - tail]).astype(int))]
 
 
 @dataclass(frozen=True)
 class _Replacement:
-    """What the search is among: draws, a few values of the table, and what a record weighs with each."""
+    """What the search is among: draws, and what a record weighs with another value."""
 
     model: Model
     draws: dict[str, Array]
     multiplier: Array
-    ordered: Array
     ranges: Array | None  # within which a value stays
     weigh: WeightsOfValues | None
 
-    def largest(self, rows: Index, n_values: int) -> Array:
-        """The largest range over draws that another value gives each of these records, of shape (n_rows,)."""
-        ranks = np.unique(np.linspace(0, len(self.ordered) - 1, n_values).astype(int))
-        again, values = np.tile(rows, len(ranks)), np.repeat(self.ordered[ranks], len(rows))
+    def ranges_over_draws(self, rows: Index, values: Array) -> Array:
+        """The range over draws that other values give these records, of shape (n_values, n_rows).
+
+        Parameters
+        ----------
+        values : array of shape (n_values, n_rows) or (n_values, 1)
+            Those that each record is given.
+        """
+        shape = (len(values), len(rows))
+        again, values = np.tile(rows, len(values)), np.broadcast_to(values, shape).ravel()
         if self.ranges is not None:
             ends = tuple(self.ranges[again].T)
             values = np.clip(values, *(self.model.whole_ends(*ends) if self.model.discrete else ends))
         weights = self.multiplier[again] if self.weigh is None else self.weigh(again, values)
         replaced = self.model.of_records(again, values)
-        own = weighted_terms(self.model.log_lik(self.draws, rows), self.multiplier[rows])
-        largest = np.zeros(len(rows))
+        own = self._own_terms(rows)
+        found = np.zeros(len(again))
         step = len(rows) * max(1, self.model.block_elements // own.size)  # some values at all records
         for first in range(0, len(again), step):
             those = slice(first, first + step)
@@ -160,6 +188,14 @@ class _Replacement:
             change = change.reshape(len(own), -1, len(rows))
             with np.errstate(invalid="ignore"):
                 change -= own[:, None]
-            ranges = spread(change.max(axis=0), change.min(axis=0))
-            largest = np.maximum(largest, ranges.max(axis=0))
-        return largest
+            found[those] = spread(change.max(axis=0), change.min(axis=0)).ravel()
+        return found.reshape(shape)
+
+    def telling_draws(self, rows: Index, posterior: Posterior) -> dict[str, Array]:
+        """Some draws: those at which a term of these records is the largest or smallest, and a few spread evenly."""
+        own, few = self._own_terms(rows), posterior.thinned(COARSE_DRAWS)
+        at = np.unique(np.concatenate([own.argmax(axis=0), own.argmin(axis=0)]))
+        return {name: np.concatenate([values[at], few[name]]) for name, values in self.draws.items()}
+
+    def _own_terms(self, rows: Index) -> Array:
+        return weighted_terms(self.model.log_lik(self.draws, rows), self.multiplier[rows])

@@ -171,6 +171,26 @@ def test_a_replaced_value_against_all_values_of_all_records(rng, kept, n):
 
 
 @pytest.mark.stan
+@pytest.mark.parametrize(("key", "seed"), [("count_weighted", 10), ("unweighted", 7)])
+def test_the_worst_replacement_is_found_where_it_is_no_end_of_the_values(kept, key, seed):
+    """Of count weights it lies among the common values, and how much a record varies is told by few of the draws."""
+    n = 400
+    x = np.clip(np.random.default_rng(seed).beta(0.5, 3, n), 1e-8, 1 - 1e-8)
+    table = read_table(("x\n" + "\n".join(map(repr, map(float, x)))).encode(), "t.csv")
+    analysis = analysis_of(table, kept, model="beta", bounds=(0.0, 1.0), predictors=())
+    _, posterior = fit_of(analysis, key)
+
+    def weight(value):
+        return 1.0 if key == "unweighted" else np.mean(np.abs(x - value) <= analysis.settings.radius * value)
+
+    alpha = np.array([weight(value) for value in x])
+    terms = analysis.model.log_lik(posterior.draws, slice(None)) * alpha
+    best = max(np.ptp(terms[:, [j]] - terms, axis=0).max() for j in range(n))  # nobody has other predictors
+    found = analysis.run(key).epsilon_replace
+    assert 0.98 * best <= found <= best * (1 + 1e-9)
+
+
+@pytest.mark.stan
 def test_a_replaced_value_has_the_weight_of_the_new_value_under_a_frozen_map(rng, kept):
     reference = regression(rng, 100)
     analysis = analysis_of(regression(rng, 17), kept, reference=reference, risk_reference="r")
