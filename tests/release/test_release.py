@@ -717,6 +717,13 @@ def test_formula_cells_are_neutralised(cell):
         "-0.25",
     ):  # a number is a number to a spreadsheet too: codes stay as written
         assert neutral(code) == code
+    for code in (
+        "-",
+        "--",
+        "---",
+        "+",
+    ):  # of a category, or a mark of missing values: the dictionaries name it so
+        assert neutral(code) == code
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ _INSIDE = re.compile(rf"([;\t\r\n])(?=[\s'\ufeff]*[{re.escape(''.join(_RUNS))}])
 _NUMBER = re.compile(
     r"[+-]?\d+([.,]\d+)?", re.ASCII
 )  # a code such as -9: it is no formula, and stays as written
+_SIGNS = re.compile(r"[-+]{1,3}")  # likewise: signs alone name nothing that runs
 _FOR_USERS = Path(__file__).parent / "for_users"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # in archives: the same release gives the same bytes
 
@@ -34,13 +35,14 @@ def neutral(cell: object) -> object:
     """A text cell that no spreadsheet runs as a formula, wherever it cuts cells; anything else as it is.
 
     Where decimals have a comma, a spreadsheet cuts a line at semicolons and takes quotes inside a cell as they stand.
+    Signs alone, as a code or a mark of missing values, name nothing to run.
 
     Examples
     --------
-    >>> neutral("=1+1"), neutral("plain"), neutral("-9"), neutral("-9+1"), neutral("a;=1+1")
-    ("'=1+1", 'plain', '-9', "'-9+1", "a;'=1+1")
+    >>> neutral("=1+1"), neutral("plain"), neutral("-9"), neutral("-9+1"), neutral("a;=1+1"), neutral("-")
+    ("'=1+1", 'plain', '-9', "'-9+1", "a;'=1+1", '-')
     """
-    if not isinstance(cell, str) or _NUMBER.fullmatch(cell):
+    if not isinstance(cell, str) or _NUMBER.fullmatch(cell) or _SIGNS.fullmatch(cell):
         return cell
     text = cell.lstrip(" '\ufeff\u00a0")
     safe = cell[: len(cell) - len(text)] + text[:1] + _INSIDE.sub(r"\1'", text[1:])
