@@ -84,6 +84,14 @@ def test_every_rule_is_one_of_the_functions(tmp_path, mechanism):
         assert rule in ("", *RULES)
 
 
+@pytest.mark.parametrize("numbers", [([1, np.nan, 2], [1, 1, 1]), ([1, 2, 3], [np.nan, 1, 1])])
+@pytest.mark.parametrize("rule", ["u", "u + b"])
+def test_what_is_missing_is_refused_in_words(tmp_path, numbers, rule):
+    """It gave intervals that were no numbers, or a division by zero."""
+    with pytest.raises(ValueError, match="missing or infinite"):
+        module_of(tmp_path, "measured").combine(*numbers, rule=rule)
+
+
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
 def test_r_agrees_with_python(tmp_path):
     """On stored numbers, with every rule, and where a rule is that of the release."""
@@ -98,8 +106,13 @@ def test_r_agrees_with_python(tmp_path):
             )
             expected.append(list(module.combine(estimates, variances, rule, 0.9, 1.3)))
     lines.append('cat(tryCatch(combine(1, 1), error = function(e) "refused"), "\\n")')
+    lines += [
+        f'cat(tryCatch(combine({numbers}, "u + b"), error = conditionMessage), "\\n")'
+        for numbers in ("c(1, NA, 2), c(1, 1, 1)", "c(1, 2, 3), c(1, NA, 1)", "c(1, 2, 3), c(1, Inf, 1)")
+    ]
     done = subprocess.run(["Rscript", "-e", "\n".join(lines)], capture_output=True, text=True, check=True)
-    *got, refused = done.stdout.strip().splitlines()
+    *got, refused, estimate, variance, infinite = done.stdout.strip().splitlines()
+    assert all("missing or infinite" in each for each in (estimate, variance, infinite))
     np.testing.assert_allclose(
         [json.loads(f"[{','.join(line.split())}]") for line in got], expected, rtol=1e-9
     )

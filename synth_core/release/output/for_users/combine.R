@@ -23,6 +23,9 @@ RULE_OF_SEVERAL <- ""
 combine <- function(estimates, variances, rule = "", level = 0.95, factor = 1) {
   m <- length(estimates)
   if (m == 0 || length(variances) != m) stop("One estimate and one variance of each data set, please.")
+  if (!all(is.finite(c(estimates, variances)))) {
+    stop("An estimate or a variance is missing or infinite: leave that data set out, and say so.")
+  }
   if (rule == "") rule <- if (factor != 1) "u" else if (m == 1) RULE_OF_ONE else RULE_OF_SEVERAL
   within <- mean(variances)
   between <- if (m > 1) var(estimates) else 0

@@ -63,6 +63,10 @@ def combine(
     m = len(q)
     if not m or len(u) != m:
         raise ValueError("One estimate and one variance of each data set, please.")
+    if not all(map(math.isfinite, [*q, *u])):
+        raise ValueError(
+            "An estimate or a variance is missing or infinite: leave that data set out, and say so."
+        )
     rule = rule or ("u" if factor != 1 else RULE_OF_ONE if m == 1 else RULE_OF_SEVERAL)
     within, between = fmean(u), variance(q) if m > 1 else 0.0
     total = {
