@@ -69,6 +69,8 @@ def read_text(content: bytes, name: str, delimiter: str | None, encoding: str | 
     header, above = _header(text, delimiter)
     names = [cell.strip() for cell in header]
     check_columns(len(names), name)  # before the work: it grows with their square
+    if len(names) == 1:
+        _refuse_columns_of_spaces(text, name)
     begins = 0
     for _ in range(above):
         begins = text.find("\n", begins) + 1 or len(text)
@@ -163,6 +165,27 @@ def _detect_delimiter(text: str) -> str:
         if width > 1:
             scores[delimiter] = times / len(rows), width
     return max(scores, key=lambda key: scores[key]) if scores else ","
+
+
+def _refuse_columns_of_spaces(text: str, name: str) -> None:
+    """Refuse a file of fixed width, or with spaces between its columns, which reads as one column of text.
+
+    Its first lines have as many words each, a number at one place at least, and spaces side by side; or, with names
+    above as many words, numbers at two places. Signs of thousands and one column of texts have neither.
+    """
+    first, *others = [
+        line.strip() for line in _lines(text[:SAMPLE_CHARACTERS])[:SAMPLE_LINES] if line.strip()
+    ]
+    words = [line.split() for line in others]
+    if len(words) < 2 or len(set(map(len, words[:-1]))) != 1 or len(words[0]) < 2:
+        return
+    numbers = sum(all(map(_NUMBER.match, column)) for column in zip(*words[:-1], strict=True))
+    apart = any(re.search(r"\S[ \t]{2,}\S", line) for line in others)
+    if numbers and (apart or (numbers > 1 and len(first.split()) == len(words[0]))):
+        raise InputError(
+            f"The columns of {name} seem to be parted by spaces, or to have a fixed width: such a file has no sign "
+            "between its columns that can be read. Save it as CSV, with commas or semicolons and a line of names."
+        )
 
 
 def _header(text: str, delimiter: str) -> tuple[list[str], int]:

@@ -168,3 +168,31 @@ def test_a_delimiter_at_the_end_of_each_line_makes_no_column():
     check(text("a,b,c,", [f"{row}," for row in ROWS]))
     with pytest.raises(InputError, match=r"Column 4 of t\.csv has no name"):
         check(text("a,b,c,", [f"{row}," for row in ROWS[1:]] + [f"{ROWS[0]},remark"]))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["age sex     pay", " 35   m   23.35", " 41   f    7.10", "  9   m 1200.00"],
+        [" 35 m   23.35", " 41 f    7.10", "  9 m 1200.00"],
+        ["a b c", "1 2 3", "4 5 6", "7 8 9"],
+    ],
+)
+def test_columns_of_fixed_width_are_refused_and_are_no_column_of_texts(rows):
+    """They were read as one column, its name the first record where there was no line of names."""
+    with pytest.raises(InputError, match="fixed width"):
+        read_table("\n".join(rows).encode(), "t.txt")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["pay", "12 345", "1 234", "999"],
+        ["pay", "12 345", "71 234", "10 999"],
+        ["job", "full time", "part time", "no job"],
+        ["pay band", "band 1", "band 2", "band 3"],
+        ["day", "1 Jan 2024", "2 Jan 2024", "3 Jan 2024"],
+    ],
+)
+def test_one_column_is_read_whatever_spaces_are_in_its_cells(rows):
+    assert list(read_table("\n".join(rows).encode(), "t.txt").frame.columns) == [rows[0]]
