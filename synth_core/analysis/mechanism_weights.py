@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from synth_core.analysis.fits import Fits
 from synth_core.analysis.risk_map import FrozenReweighting, RiskMap, ends
 from synth_core.analysis.settings import Settings
+from synth_core.engine.sampling import Posterior
 from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Bounds, lipschitz_bounds
 from synth_core.mechanisms.catalogue import Mechanism
@@ -29,7 +30,7 @@ from synth_core.models.base import Draws, Model
 
 Array = NDArray[np.float64]
 WeightsOfValues = Callable[[NDArray[np.int64], Array], Array]
-VALUE_DRAWS = 64  # of the unweighted fit, at which the risk of another value is taken
+TELLING_RECORDS = 256  # evenly by their value: their extreme draws tell the risk of other values roughly
 
 
 @dataclass(frozen=True)
@@ -238,10 +239,26 @@ def weights_without(mechanism: Mechanism, fits: Fits, weights: Array) -> list[Ar
     return without
 
 
-def weights_of_values(mechanism: Mechanism, fits: Fits, frozen: RiskMap | None) -> WeightsOfValues | None:
+def extreme_draws(model: Model, posterior: Posterior, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Places of the draws at which a log-likelihood of these records is the largest or the smallest.
+
+    They are some dozens, and tell of other values what all draws do: over evenly spread ones a maximum is too small.
+    """
+    log_lik = model.log_lik(posterior.draws, rows)
+    return np.unique(np.concatenate([log_lik.argmax(axis=0), log_lik.argmin(axis=0)]))
+
+
+def weights_of_values(
+    mechanism: Mechanism, fits: Fits, frozen: RiskMap | None, roughly: bool = False
+) -> WeightsOfValues | None:
     """A function that gives records the weights that other values would have, with the others' risk held.
 
     None where a record's weight does not change with its value, or where a refit or a range enters it.
+
+    Parameters
+    ----------
+    roughly : bool
+        Whether the risk of another value is taken at a few draws that tell of nearly all, and not at all of them.
     """
     scheme = SCHEMES[mechanism.scheme]
     if scheme.alpha is None or scheme.single or _goes_on(mechanism) or not fits.model.cheap_log_lik:
@@ -250,7 +267,12 @@ def weights_of_values(mechanism: Mechanism, fits: Fits, frozen: RiskMap | None) 
     risk, chosen = TableEvidence(fits, frozen), _chosen(scheme, fits)
     posterior = fits.unweighted()[0] if frozen is None else frozen.posterior
     model = fits.model if frozen is None else frozen.model_of(fits)
-    draws = posterior.thinned(VALUE_DRAWS)
+    draws = posterior.draws
+    if roughly:
+        by_value = np.argsort(model.records.outcome, kind="stable")
+        some = np.unique(np.linspace(0, len(by_value) - 1, TELLING_RECORDS).astype(int))
+        at = extreme_draws(model, posterior, by_value[some])
+        draws = {name: values[at] for name, values in draws.items()}
     survey = fits.survey_weights
 
     def weigh(rows: NDArray[np.int64], values: Array) -> Array:

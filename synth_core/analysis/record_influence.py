@@ -13,7 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.fits import Fits
-from synth_core.analysis.mechanism_weights import WeightsOfValues, weights_of_values, weights_without
+from synth_core.analysis.mechanism_weights import (
+    WeightsOfValues,
+    extreme_draws,
+    weights_of_values,
+    weights_without,
+)
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.engine.sampling import Posterior
 from synth_core.mechanisms.bounds import Bounds, spread
@@ -130,7 +135,9 @@ def replaced_oscillation(
         rows = np.sort(worst[:n_rows])
     if not model.cheap_log_lik:
         return float(search.ranges_over_draws(rows, _some_of(values, COARSE_VALUES)[:, None]).max())
-    coarse = replace(search, draws=search.telling_draws(worst[:FINE_RECORDS], posterior))
+    at, few = extreme_draws(model, posterior, worst[:FINE_RECORDS]), posterior.thinned(COARSE_DRAWS)
+    some = {name: np.concatenate([values[at], few[name]]) for name, values in posterior.draws.items()}
+    coarse = replace(search, draws=some, weigh=weights_of_values(mechanism, fits, frozen, roughly=True))
     if len(rows) > FINE_RECORDS:
         count = min(max(COARSE_TRIALS // len(rows), COARSE_VALUES), FINE_VALUES)
         found = coarse.ranges_over_draws(rows, _some_of(values, count)[:, None]).max(axis=0)
@@ -139,8 +146,8 @@ def replaced_oscillation(
     best = np.argsort(-coarse.ranges_over_draws(rows, tried[:, None]), axis=0, kind="stable")[:FINE_VALUES]
     found = search.ranges_over_draws(rows, tried[best])
     which, row = np.unravel_index(found.argmax(), found.shape)
-    at, reach = np.searchsorted(values, tried[best[which, row]]), len(values) // MIDDLE_VALUES + 1
-    beside = _some_of(values[max(0, at - reach) : at + reach + 1], MIDDLE_VALUES)
+    place, reach = np.searchsorted(values, tried[best[which, row]]), len(values) // MIDDLE_VALUES + 1
+    beside = _some_of(values[max(0, place - reach) : place + reach + 1], MIDDLE_VALUES)
     return float(max(found.max(), search.ranges_over_draws(rows[[row]], beside[:, None]).max()))
 
 
@@ -190,12 +197,6 @@ class _Replacement:
                 change -= own[:, None]
             found[those] = spread(change.max(axis=0), change.min(axis=0)).ravel()
         return found.reshape(shape)
-
-    def telling_draws(self, rows: Index, posterior: Posterior) -> dict[str, Array]:
-        """Some draws: those at which a term of these records is the largest or smallest, and a few spread evenly."""
-        own, few = self._own_terms(rows), posterior.thinned(COARSE_DRAWS)
-        at = np.unique(np.concatenate([own.argmax(axis=0), own.argmin(axis=0)]))
-        return {name: np.concatenate([values[at], few[name]]) for name, values in self.draws.items()}
 
     def _own_terms(self, rows: Index) -> Array:
         return weighted_terms(self.model.log_lik(self.draws, rows), self.multiplier[rows])
