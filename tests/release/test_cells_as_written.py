@@ -86,7 +86,27 @@ def test_declared_bounds_stand_in_the_dictionary_with_all_of_their_digits():
         blocks=(),
         columns=[column],
         decimals_of=lambda name: 2,
-        outcomes={"pay": SimpleNamespace(bounds=(-12345.678, 1234567.0))},
+        outcomes={"pay": SimpleNamespace(bounds=(-12345.678, 1234567.0), model="lognormal")},
     )
     low, high = dictionary_rows(plan)[0]["values"].split(" to ")
     assert (float(low), float(high)) == (-12345.678, 1234567.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "decimals", "words"),
+    [
+        ("poisson", None, "whole number"),
+        ("lognormal", None, "number"),
+        ("lognormal", 2, "number, rounded to 2 decimals"),
+        ("negative_binomial", -1, "whole number, rounded to multiples of 10"),
+    ],
+)
+def test_counts_are_whole_numbers_in_the_dictionary(model, decimals, words):
+    column = SimpleNamespace(name="hours", role="outcome", kind="number", whole=True, levels=())
+    plan = SimpleNamespace(
+        blocks=(),
+        columns=[column],
+        decimals_of=lambda name: decimals,
+        outcomes={"hours": SimpleNamespace(bounds=None, model=model)},
+    )
+    assert dictionary_rows(plan)[0]["type"] == words

@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from synth_core.errors import FitError
+from synth_core.models import family
 from synth_core.release.output.data_dictionary import NEW_IDENTIFIERS, dictionary_files
 from synth_core.release.output.dataset import Synthetic
 from synth_core.release.plan.column_schema import rounding_words
@@ -94,7 +95,8 @@ def dictionary_rows(plan: Plan) -> list[dict[str, str]]:
         kind = "category" if column.kind == "category" else "whole number" if column.whole else "number"
         if synthetic and column.kind == "number":
             decimals = plan.decimals_of(column.name)
-            kind = "number" if decimals is None else f"number, rounded to {rounding_words(decimals)}"
+            kind = "whole number" if family(plan.outcomes[column.name].model).discrete else "number"
+            kind += "" if decimals is None else f", rounded to {rounding_words(decimals)}"
         if column.name in maybe_missing:
             kind += ", may be missing"
         bounds = plan.outcomes[column.name].bounds if synthetic else None
