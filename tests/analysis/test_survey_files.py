@@ -104,7 +104,7 @@ def test_values_that_an_anchor_is_simulated_on_are_those_that_are_fitted(tmp_pat
     frame = people().frame
     frame.loc[frame.index[frame.age > 15][:20], "pay"] = np.nan
     whole = records(tmp_path, (SICK, pay), Table("some lack pay", frame), rules=(RULE,), anchor="pilot")
-    made = surrogate_table(whole.table, whole.parts, _anchored_alike(whole), whole._rng)
+    made = surrogate_table(whole.table, whole.parts, _anchored_alike(whole), whole._fitted_parts.rng)
     decided = decided_in(made.frame, whole.parts[-1].settings)
     assert (made.frame.pay[~decided.rows].dropna() > 0).all()
 
