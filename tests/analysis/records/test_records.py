@@ -162,7 +162,7 @@ def test_c_and_prior_of_a_later_block_read_no_confidential_value(kept):
     found = []
     for seed in (1, 2):
         analysis = RecordsAnalysis(Table("t", people(seed)), BLOCKS, common, kept, anchor=anchor)
-        found.append([analysis._analysis(place, True).anchored for place in range(len(analysis.parts))])
+        found.append([each.anchored for each in analysis.analyses(True)])
     for mine, theirs in zip(*found, strict=True):
         assert mine.weight == theirs.weight
         np.testing.assert_array_equal(mine.prior_outcome, theirs.prior_outcome)
