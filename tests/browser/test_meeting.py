@@ -216,7 +216,7 @@ def compare(keys, directory):
     page = keys.page
     keys.go("Compare")
     keys.choose("Mechanisms", "Measured")
-    keys.fill("spinbutton", "Half of all values lie between", "20000")
+    keys.fill("spinbutton", "Half of all values of PINCP lie between", "20000")
     keys.fill("spinbutton", "and", "80000")
     keys.press("button", "Rule")
     keys.fill("textbox", "ε of all data sets together, at most", "6")

@@ -245,7 +245,9 @@ def test_what_another_variable_lacks_is_asked_for_where_it_is_missed():
     next(each for each in at.button if each.label == "Say it of inc").click().run(timeout=60)
     assert not at.exception and at.session_state["now"].settings.outcome == "inc"
     assert not [each for each in at.button if each.label.startswith("Say it of")]
-    low, high = (each for each in at.number_input if each.label in ("Half of all values lie between", "and"))
+    low, high = (
+        each for each in at.number_input if each.label in ("Half of all values of inc lie between", "and")
+    )
     low.set_value(20.0)
     high.set_value(60.0).run(timeout=60)
     assert not at.exception and at.session_state["now"].guess is not None
