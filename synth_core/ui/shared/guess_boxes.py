@@ -27,13 +27,13 @@ def guess_boxes() -> None:
     low, high = (_key(end) for end in ("low", "high"))
     zeros = model.has_zeros(chosen.options)
     said = choices.guess_typical
-    label = LOW
+    first = LOW
     if choices.whole:  # more than one may lack it
-        label = f"Half of all values of {session.plain(chosen.outcome)} lie between"
+        first = f"Half of all values of {session.plain(chosen.outcome)} lie between"
     about = "From general knowledge, never by looking at the table; in the unit of the variable."
     for place, label, key, value in zip(
         st.columns(2, vertical_alignment="bottom"),
-        (label, HIGH),
+        (first, HIGH),
         (low, high),
         shown,
         strict=True,
