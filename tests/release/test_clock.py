@@ -60,7 +60,7 @@ def test_charges_stay_in_order_and_add_up(tmp_path, at):
     assert ledger.balance("s").spent == 6.0
     assert [ledger.place("s", r).number for r in ("r1", "r2", "r3")] == [1, 2, 3]
     at(2001)
-    with pytest.raises(InputError, match="limit of the series s is reached"):
+    with pytest.raises(InputError, match="limit of the series s has no room"):
         ledger.reserve("s", "r4", 2.0, DETAILS | {"data": "r4"})
     ledger.set_limit("s", 8.0, "a test", "me")
     charge(ledger, "r4")
@@ -96,7 +96,7 @@ def test_a_plan_from_the_future_releases_and_repeats(tmp_path, at, monkeypatch, 
             page = archive.read(f"monthly-00{number}/report.html").decode()
         assert f"Release {number} of the series monthly · {year}-06-01" in page
     assert apply(3) == 2
-    assert "limit of the series monthly is reached" in capsys.readouterr().err
+    assert "limit of the series monthly has no room" in capsys.readouterr().err
     ledger = Ledger()
     assert ledger.verify() == {"monthly": 7}  # limit; charge, look and commit of two releases
     assert ledger.balance("monthly").spent == 12.0

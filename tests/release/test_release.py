@@ -771,7 +771,7 @@ def test_four_months_and_the_fifth_is_refused(plan_file, tmp_path, capsys):
         assert apply(plan_file, month, out) == 0, capsys.readouterr().err
         assert f"Release {month} of monthly: ε = 6 charged" in capsys.readouterr().out
     assert apply(plan_file, 5, out) == 2
-    assert "limit of the series monthly is reached" in capsys.readouterr().err
+    assert "limit of the series monthly has no room" in capsys.readouterr().err
     assert len(list(out.iterdir())) == 8
     assert apply(plan_file, 3, out) == 0  # a repeat is not another charge
     assert "nothing more is charged" in capsys.readouterr().out

@@ -41,7 +41,7 @@ def test_charges_add_up_and_the_limit_holds(ledger):
     balance = ledger.balance("income")
     assert (balance.committed, balance.reserved, balance.limit, balance.releases) == (9.0, 0.0, 10.0, 3)
     assert balance.strict == 9.0
-    with pytest.raises(InputError, match="limit of the series income is reached"):
+    with pytest.raises(InputError, match="limit of the series income has no room"):
         ledger.reserve("income", "r3", 1.1, details("3"))
     ledger.reserve("income", "r3", 1.0, details("3"))
     assert ledger.balance("income").spent == pytest.approx(10)
@@ -274,7 +274,7 @@ def test_an_empty_state_directory_is_an_empty_ledger(tmp_path, monkeypatch, caps
 def test_a_limit_that_came_with_a_release_goes_with_it(tmp_path):
     """What is refused before a draw fixes neither a limit nor what it counts, nor ties the table."""
     ledger = Ledger(tmp_path / "ledger")
-    with pytest.raises(InputError, match="limit of the series pay is reached"):
+    with pytest.raises(InputError, match="limit of the series pay has no room"):
         ledger.reserve("pay", "r", 4.0, DETAILS | {"rho": 2.0}, limit=NewLimit(1.0, "r", "w", Count(1e-6)))
     assert ledger.series() == []
     ledger.reserve("pay", "r", 4.0, DETAILS, limit=NewLimit(20.0, "r", "w"))
