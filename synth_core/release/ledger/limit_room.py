@@ -39,8 +39,8 @@ def check_room(others: Balance, epsilon: float, rho: float | None, guarantee: st
     if delta is None:
         if others.spent + epsilon > most:
             raise InputError(
-                f"The limit of the series {series} has no room for this release: it allows ε = {limit:g} in all, {others.spent:g} is "
-                f"spent or reserved, and this release needs {epsilon:g}. {_WHAT_TO_DO}"
+                f"The limit of the series {series} has no room for this release: it allows ε = {limit:g} in all, "
+                f"{others.spent:g} is spent or reserved, and this release needs {epsilon:g}. {_WHAT_TO_DO}"
             )
         return
     if rho is None:
@@ -52,8 +52,8 @@ def check_room(others: Balance, epsilon: float, rho: float | None, guarantee: st
     reached = math.inf if others.rho is None else epsilon_at(others.rho + rho, delta)
     if reached > most:
         raise InputError(
-            f"The limit of the series {series} has no room for this release: it allows ε = {limit:g} at δ = {delta:g} in all, by zCDP, "
-            f"{_at(limit_spent(others))} is spent or reserved, and with this release it would be {_at(reached)}; "
+            f"The limit of the series {series} has no room for this release: it allows ε = {limit:g} at "
+            f"δ = {delta:g} in all, by zCDP, {_at(limit_spent(others))} is spent or reserved, and with this release it would be {_at(reached)}; "
             f"{left_words(others)}. {_WHAT_TO_DO}"
         )
 
