@@ -242,6 +242,18 @@ def test_whole_records_are_told_with_the_rule_of_all_variables():
     assert not any("range" in name for name, _ in settings.rows)  # no mechanism reads one
 
 
+def test_settings_name_the_model_that_a_mechanism_fits():
+    """Of measured synthesis the slides named regressions, with shares of ε, that nothing fits."""
+    found = [with_numbers(each, mechanism="measured") for each in made_of_records(1)]
+    [settings] = [
+        page
+        for page in briefing(SOURCE, [Chapter("A", "", SETTINGS, found, NO_RULE, BLOCKS)], releasable=False)
+        if page.columns == ("Setting", "Value")
+    ]
+    assert ("Sensitive variable 1", "sex") in settings.rows
+    assert ("Model of Measured", "log-linear model of noisy tables") in settings.rows
+
+
 def test_what_may_leave_of_whole_records_does_not_depend_on_the_confidential_values():
     one, other = (
         briefing(

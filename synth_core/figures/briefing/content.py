@@ -310,21 +310,29 @@ def _figures(name: str, chapter: Chapter, internal: bool) -> list[Page]:
 def _settings(name: str, chapter: Chapter, internal: bool, hidden: bool) -> Page:
     """The settings that a mechanism of the chapter reads."""
     s = chapter.settings
-    read = set().union(*(find_mechanism(each.mechanism).tuning for each in chapter.summaries))
+    mechanisms = [find_mechanism(each.mechanism) for each in chapter.summaries]
+    read = set().union(*(each.tuning for each in mechanisms))
+    fitted = any(
+        each.likelihood.samples for each in mechanisms
+    )  # each variable by its model, with its share of ε
     if chapter.blocks:
         shares = shares_of(chapter.blocks)
         divided = hidden and any(block.share is not None for block in chapter.blocks)  # perhaps after looking
         rows = [
             (
                 f"Sensitive variable {place}",
-                f"{block.name}: {family(block.model).label}"
-                + ("" if divided else f", {percent(share)} of ε"),
+                block.name
+                + (f": {family(block.model).label}" if fitted else "")
+                + ("" if divided or not fitted else f", {percent(share)} of ε"),
             )
             for place, (block, share) in enumerate(zip(chapter.blocks, shares, strict=True), start=1)
         ]
     else:
-        rows = [("Sensitive variable", s.outcome), ("Model", family(s.model).label)]
+        rows = [("Sensitive variable", s.outcome), *([("Model", family(s.model).label)] if fitted else [])]
     rows.insert(len(chapter.blocks) or 1, ("Predictors, kept as they are", ", ".join(s.predictors) or "none"))
+    for each in mechanisms:
+        if not each.likelihood.samples:
+            rows.append((f"Model of {each.label}", each.likelihood.model))
     if "epsilon" in read:
         rows.append(("ε of the mechanisms that take one", f"{s.epsilon:g}"))
     rows += [

@@ -53,7 +53,8 @@ def check_room(others: Balance, epsilon: float, rho: float | None, guarantee: st
     if reached > most:
         raise InputError(
             f"The limit of the series {series} has no room for this release: it allows ε = {limit:g} at "
-            f"δ = {delta:g} in all, by zCDP, {_at(limit_spent(others))} is spent or reserved, and with this release it would be {_at(reached)}; "
+            f"δ = {delta:g} in all, by zCDP, {_at(limit_spent(others))} is spent or reserved, and with this "
+            f"release it would be {_at(reached)}; "
             f"{left_words(others)}. {_WHAT_TO_DO}"
         )
 
