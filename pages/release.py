@@ -12,6 +12,8 @@ with status:
     release_job.show_progress()
     if error := release_job.state().error:
         st.error(plain(error), icon=release_job.ICONS["failed"])
+    if words := release_job.cancelled_words():
+        st.info(words, icon=":material/cancel:")
 now, at, outcome = release_job.state(), steps.standing(), release_actions.outcome()
 steps.show_stepper(at)
 with steps.step(1, at):

@@ -113,7 +113,9 @@ def test_a_cancelled_plan_can_be_made_when_asked_again(new_page):
         settled(page)
         make.or_(made).wait_for()  # a plan that was finished as the button went down stays
         if make.is_visible():
+            expect(page.get_by_text("Cancelled: no plan was made.")).to_be_visible()
             make.click()
+            expect(page.get_by_text("Cancelled: no plan was made.")).to_have_count(0)
     made.wait_for(timeout=60_000)
 
 

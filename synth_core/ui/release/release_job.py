@@ -36,7 +36,7 @@ def _owner() -> str:
 def start(task: Task[Any], what: Literal["plan", "release"]) -> None:
     """Put a task under way; its answer is taken by `show_progress`."""
     desk = state()
-    desk.task, desk.what, desk.error = task, what, ""
+    desk.task, desk.what, desk.error, desk.cancelled = task, what, "", False
     manager().forget(_owner(), [])  # what was cancelled before may run when it is asked for again
 
 
@@ -72,7 +72,20 @@ def _progress(job: Job) -> None:
 
 def _cancel() -> None:
     manager().cancel(_owner())
-    state().task = None
+    desk = state()
+    desk.cancelled, desk.task = desk.task is not None, None
+
+
+def cancelled_words() -> str:
+    """That a plan or a release was cancelled, and what became of it; empty where none was."""
+    desk = state()
+    if not desk.cancelled:
+        return ""
+    return (
+        "Cancelled: no plan was made."
+        if desk.what == "plan"
+        else "Cancelled. What was charged or released until then stands in the ledger below."
+    )
 
 
 def _take_plan(_: Desk, made: PlanMade) -> None:

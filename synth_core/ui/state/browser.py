@@ -44,6 +44,7 @@ class Desk:
     task: Task[Any] | None = None  # under way
     what: Literal["plan", "release"] = "plan"  # is under way
     error: str = ""
+    cancelled: bool = False  # what was under way
 
 
 @dataclass
