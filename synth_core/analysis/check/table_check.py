@@ -29,6 +29,7 @@ GROUPS_WITHIN = 2 * ROUGHLY_WITHIN  # largest difference of the distributions wi
 MIN_GROUP = 20  # records in either table
 MOST_CODES = 100  # of a column: more are names or numbers of cases, and no groups
 MOST_RECORDS = 50_000  # of either table, for groups: their distances are known to a point with less
+BELOW, ABOVE = "below the smallest confidential value", "above the largest confidential value"
 
 
 @dataclass(frozen=True)
@@ -250,8 +251,8 @@ def _fit(each: SensitiveValues, odd: tuple[int, ...], tables: DiscretisedTables)
         shares += [
             ("below zero", lambda x: x < 0),
             ("zero", lambda x: x == 0),
-            ("below the smallest confidential value", lambda x: x < low),
-            ("above the largest confidential value", lambda x: x > high),
+            (BELOW, lambda x: x < low),
+            (ABOVE, lambda x: x > high),
         ]
     told = []
     for name, of in shares:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from synth_core.analysis.check.table_check import GroupFit, TableCheck, VariableFit
+from synth_core.analysis.check.table_check import ABOVE, BELOW, GroupFit, Share, TableCheck, VariableFit
 from synth_core.analysis.check.unlikely import UnlikelyCombination
 from synth_core.system.number_text import measured
 
@@ -19,15 +19,23 @@ def variable_words(fit: VariableFit) -> str:
     >>> from synth_core.analysis.check.table_check import Share
     >>> variable_words(VariableFit("pay", 0.0731, 0.05, (Share("below zero", 0.0013, 0.074),)))
     'pay off by 7.3 points; below zero: 7.4 %, and 0.13 % of the confidential records'
+    >>> variable_words(VariableFit("pay", 0.03, 0.05, (Share(ABOVE, 0.0, 0.012),)))
+    'pay off by 3.0 points; above the largest confidential value: 1.2 %'
     >>> variable_words(VariableFit("pay", 0.03, 0.05, (), (423.6, 94965.0)))
     'pay off by 3.0 points; its mean is 94,965, and 423.6 of the confidential records'
     """
     shares = (
-        f"{share.name}: {percent(share.synthetic)}, and {percent(share.confidential)} of the confidential records"
+        f"{share.name}: {percent(share.synthetic)}"
+        + ("" if _beyond(share) else f", and {percent(share.confidential)} of the confidential records")
         for share in fit.shares
     )
     means = [] if fit.means is None else [_means_words(*fit.means)]
     return "; ".join([f"{fit.name} off by {100 * fit.distance:.1f} points", *means, *shares])
+
+
+def _beyond(share: Share) -> bool:
+    """Whether it is of values beyond the confidential ones, of which these have none."""
+    return share.name in (BELOW, ABOVE)
 
 
 def _means_words(confidential: float, synthetic: float) -> str:
