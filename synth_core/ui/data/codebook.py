@@ -161,7 +161,10 @@ def save_or_take() -> None:
         key="codebook_file",
         on_change=session.attempt,
         args=(FILE, _take_codebook),
-        help="As this page and the command `codebook` write it; a data dictionary of NIST; or DDI-Codebook XML.",
+        help="JSON or CSV as this page and the command `codebook` write it: a line for each column, its name under "
+        "*column*, and what is declared under *kind*, *role*, *missing*, *categories*, *labels*, *bounds* or *rules*. "
+        "Roles are sensitive, public, weight and unit; which public columns are predictors is chosen here. Or a data "
+        "dictionary of NIST, or DDI-Codebook XML.",
     )
     session.show_message(FILE)
 
