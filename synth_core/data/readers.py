@@ -33,7 +33,9 @@ __all__ = ["DELIMITERS", "ENCODINGS", "SIGNS", "SUFFIXES", "Read", "ReadOptions"
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".gz")
 WORKBOOK = ".xlsx"
-ADDED_UP = 10  # values that are not 0, from which on a row that is their sum is a total and no chance
+ADDED_UP = (
+    10  # values beside it that are not 0, from which on a row that is their sum is a total and no chance
+)
 SUFFIXES = (*TEXT_SUFFIXES, WORKBOOK, PARQUET, *STATISTICAL)
 
 
@@ -74,8 +76,7 @@ def read_frame(content: bytes, name: str, options: ReadOptions = ReadOptions()) 
         else:
             typed = read_statistical(content, suffix, name, options.encoding)
             found = _of_typed(typed, name, replace(options, encoding=typed.encoding))
-        _check_totals(found.frame, name)
-        return found
+        return _without_totals(found, name)
 
 
 @contextlib.contextmanager
@@ -110,9 +111,10 @@ def read_again(read: Read, name: str, options: ReadOptions) -> Read:
     """What was read of a file, by another codebook: from its cells as they were written, or else from typed ones."""
     with reader_errors_in_words(name):
         if read.options.delimiter is not None:
-            return _of_cells(read.written, options)
+            return _without_totals(_of_cells(read.written, options), name)
         frame = read.frame.assign(**{column: cells.to_pandas() for column, cells in read.written.items()})
-        return of_typed(TypedColumns(frame, read.labelled, frozenset(read.labelled)), name, options)
+        typed = TypedColumns(frame, read.labelled, frozenset(read.labelled))
+        return _without_totals(of_typed(typed, name, options), name)
 
 
 def _of_text(content: bytes, name: str, options: ReadOptions) -> Read:
@@ -151,22 +153,25 @@ def _check_rows(rows: int, name: str) -> None:
         raise InputError(f"The file {name} has a header but no rows.")
 
 
-def _check_totals(frame: pd.DataFrame, name: str) -> None:
-    """Refuse a first or last row that is the sum of all others: a total is no record, and the largest of all values."""
-    ends = {len(frame) - 1: slice(0, -1), 0: slice(1, None)}
-    for column in frame.columns:
-        if not pd.api.types.is_numeric_dtype(frame[column]):
+def _without_totals(read: Read, name: str) -> Read:
+    """What was read, unless its first or last row is the sum of all others: a total is no record.
+
+    Only columns of one sign tell: among gains and losses a record may be the sum of the others by chance.
+    """
+    for column in read.frame.columns:
+        if not pd.api.types.is_numeric_dtype(read.frame[column]):
             continue
-        values = frame[column].to_numpy(dtype=float, na_value=np.nan)
-        for row, others in ends.items():
-            rest = values[others][np.isfinite(values[others])]
-            if np.count_nonzero(rest) >= ADDED_UP and np.isclose(
-                values[row], rest.sum(), rtol=1e-12, atol=0.0
-            ):
+        values = read.frame[column].to_numpy(dtype=float, na_value=np.nan)
+        there = values[np.isfinite(values)]
+        if np.count_nonzero(there) <= ADDED_UP or there.min() < 0 < there.max():
+            continue
+        for row in (len(values) - 1, 0):
+            if np.isclose(2 * values[row], there.sum(), rtol=1e-12, atol=0.0):
                 raise InputError(
                     f"Row {row + 1:,} of {name} holds in '{column}' the sum of all other rows: a total is no record. "
                     "Leave that row out."
                 )
+    return read
 
 
 def _checked_names(given: list[str], file: str, kept: list[int]) -> list[str]:

@@ -3,6 +3,7 @@
 import io
 import os
 import tempfile
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import pyreadstat
 import pytest
 
 from synth_core.data.codebook import Codebook, Entry
-from synth_core.data.readers import ReadOptions
+from synth_core.data.readers import ReadOptions, read_again, read_frame
 from synth_core.data.table import read_table
 from synth_core.errors import InputError
 
@@ -226,6 +227,25 @@ def test_a_row_of_totals_is_no_record(suffix, place):
     with pytest.raises(InputError, match=f"Row {row} .* holds in 'pay' the sum of all other rows") as error:
         read_table(stream.getvalue(), f"t.{suffix}")
     assert str(sum(pay)) not in str(error.value)
+
+
+def test_a_row_of_totals_is_no_record_either_once_it_is_said_how_numbers_are_read():
+    """One group of three digits is asked: before the answer the column is text."""
+    pay = [1000 + 7 * i for i in range(N)]
+    content = "pay;n\n" + "".join(f"{each:,};{i}\n" for i, each in enumerate([*pay, sum(pay)]))
+    read = read_frame(content.encode(), "t.csv")
+    assert "pay" in read.questions
+    book = Codebook(columns=(Entry(column="pay", kind="number", thousands=","),))
+    with pytest.raises(InputError, match=f"Row {N + 1} .* the sum of all other rows"):
+        read_again(read, "t.csv", replace(read.options, codebook=book))
+
+
+def test_a_gain_or_loss_may_be_the_sum_of_the_others():
+    """Among scores of -2 to 2 the last one is in about three tables of a hundred."""
+    scores = [1, -2] * 20 + [2] * 11
+    assert sum(scores) == 2
+    table = text("change\n" + "".join(f"{each}\n" for each in [*scores, 2]))
+    assert table.rows == len(scores) + 1
 
 
 def test_a_rare_event_that_adds_up_by_chance_is_a_record():
