@@ -70,6 +70,7 @@ def test_an_example_is_not_replaced_by_a_file_that_was_still_being_read():
 def answered():
     import streamlit as st
 
+    from synth_core.analysis.records.blocks import Block
     from synth_core.experiments.explore.targets import TuningAnswer
     from synth_core.jobs.task import TaskInput
     from synth_core.ui.find_settings import view
@@ -86,11 +87,13 @@ def answered():
     for c in (0.4, 0.5):  # what was found is loaded, and another setting
         point = type("Point", (), {"knobs": {"scale": c}})()
         st.text(view._since(run, later, TuningAnswer("weighted", point)))
+    undescribed = MapRequest([], "mean", now.settings, [], Subject((Block("inc", "categorical"),)))
+    st.text(view._since(run, undescribed, TuningAnswer("weighted", point)))
 
 
 def test_the_answer_of_a_search_says_that_the_choices_have_changed_since():
     at = AppTest.from_function(answered).run(timeout=30)
     assert not at.exception
-    same, changed, loaded, other = (each.value for each in at.text)
-    assert same == "" and "The choices have changed since" in changed and other == changed
+    same, changed, loaded, other, undescribed = (each.value for each in at.text)
+    assert same == "" and "The choices have changed since" in changed and other == undescribed == changed
     assert "Its settings are in use" in loaded

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -88,6 +88,11 @@ def settings_of_first(blocks: Sequence[Block], common: dict[str, Any]) -> Settin
     parts_of(blocks, common)
     first = blocks[0]
     return make_settings(**common | {"outcome": first.name, "model": first.model, **first.options})
+
+
+def with_shares(blocks: Iterable[Block], shares: Mapping[str, float]) -> tuple[Block, ...]:
+    """The blocks with these shares of epsilon, by their names; the others keep theirs."""
+    return tuple(replace(block, share=shares.get(block.name, block.share)) for block in blocks)
 
 
 def shares_of(blocks: Sequence[Block]) -> list[float]:

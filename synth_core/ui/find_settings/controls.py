@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from synth_core.analysis.records.blocks import Block, common_of, parts_of
+from synth_core.analysis.records.blocks import Block, common_of, parts_of, with_shares
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.utility import statistic_name
 from synth_core.errors import InputError
@@ -315,7 +315,6 @@ def load_point(point: PointSummary, shares: dict[str, float] | None = None) -> N
     """
     chosen = session.choices().with_settings(**point.knobs | {"match_epsilon": None})
     if shares and shares.keys() == {block.name for block in chosen.whole}:
-        blocks = tuple(replace(block, share=shares[block.name]) for block in chosen.whole)
-        chosen = chosen.model_copy(update={"blocks": blocks})
+        chosen = chosen.model_copy(update={"blocks": with_shares(chosen.whole, shares)})
     session.change(chosen.with_mechanisms(*dict.fromkeys((*chosen.mechanisms, point.mechanism))))
     show_subject(bool(chosen.whole))

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from synth_core.analysis.measures import measure_label
+from synth_core.analysis.records.blocks import with_shares
 from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.experiments.explore.knobs import settings_at
 from synth_core.experiments.explore.measures import Target
@@ -289,17 +290,22 @@ def _answer(run: BackgroundRun, now: MapRequest | None) -> None:
 
 def _since(run: BackgroundRun, now: MapRequest | None, found: TuningAnswer | None = None) -> str:
     """That the choices are others than those that a search was of, or what it found; empty where they are the same."""
-    if now is None:
-        return " **The choices have changed since: find the settings again.**"
-    browser, asked = session.current(), run.tasks[0].given
-    current = TaskInput.of(browser.table, now.settings, browser.reference, now.subject.blocks)
-    if background.is_of_now(run, lambda: current):
+
+    def current() -> TaskInput:
+        assert now is not None
+        browser = session.current()
+        return TaskInput.of(browser.table, now.settings, browser.reference, now.subject.blocks)
+
+    def taken() -> TaskInput:
+        assert found is not None
+        asked = run.tasks[0].given
+        blocks = with_shares(asked.blocks, found.shares)
+        return replace(asked, settings=settings_at(asked.settings, found.reached.knobs), blocks=blocks)
+
+    if now is not None and background.is_of_now(run, current):
         return ""
-    if found is not None and found.point is not None:
-        blocks = tuple(replace(each, share=found.shares.get(each.name, each.share)) for each in asked.blocks)
-        taken = replace(asked, settings=settings_at(asked.settings, found.point.knobs), blocks=blocks)
-        if repr(taken) == repr(current):
-            return " **Its settings are in use on Compare.**"
+    if now is not None and found is not None and background.reads_the_same(taken, current):
+        return " **Its settings are in use on Compare.**"
     return " **The choices have changed since: find the settings again.**"
 
 

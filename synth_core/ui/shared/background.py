@@ -61,8 +61,13 @@ CHANGED = "The choices have changed since: this is of those from before."
 
 def is_of_now(run: BackgroundRun, now: Callable[[], TaskInput]) -> bool:
     """Whether a run reads what one would read now; not where `now` says that nothing could be asked for."""
+    return reads_the_same(lambda: run.tasks[0].given, now)
+
+
+def reads_the_same(one: Callable[[], TaskInput], other: Callable[[], TaskInput]) -> bool:
+    """Whether two inputs say the same; not where one of them could not be asked for."""
     try:
-        return repr(run.tasks[0].given) == repr(now())
+        return repr(one()) == repr(other())
     except InputError:
         return False
 
