@@ -198,8 +198,8 @@ def error_sentence(numbers: ResultNumbers, measure: str) -> str:
         return f"The distribution functions differ by {error_words(numbers, measure)} on average, squared."
     if measure == WORST or of:
         return f"Furthest off is {furthest_words(numbers, measure)}."
-    [(what, off)] = _named_errors(numbers, measure)
-    return f"{what[0].upper()}{what[1:]} is {off}."
+    [named] = _named_errors(numbers, measure)
+    return _off_sentence(*named)
 
 
 def far_off_sentence(numbers: ResultNumbers, measure: str = WORST) -> str:
@@ -208,15 +208,14 @@ def far_off_sentence(numbers: ResultNumbers, measure: str = WORST) -> str:
     A few values far beyond all others move a mean, and no distribution function or share of records shows it.
     """
     for each in furthest_of_units(numbers):
-        if (
-            each.statistic is not None
-            and each.statistic.name != measure
-            and each.unit == "%"
-            and each.size > FAR
-        ):
-            what, off = _named(each)
-            return f"{what[0].upper()}{what[1:]} is {off}."
+        told = each.statistic is None or each.statistic.name == measure
+        if not told and each.unit == "%" and each.size > FAR:
+            return _off_sentence(*_named(each))
     return ""
+
+
+def _off_sentence(what: str, off: str) -> str:
+    return f"{what[0].upper()}{what[1:]} is {off}."
 
 
 def furthest_words(numbers: ResultNumbers, measure: str = WORST) -> str:

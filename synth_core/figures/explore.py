@@ -123,8 +123,8 @@ def _trace(name: str, points: list[PointSummary], measure: str, top: float, pick
     )
 
 
-def _legends(n_frontiers: int, n_mechanisms: int, n_rivals: int) -> Layout:
-    """Legends one over the other, with room for all: rivals, shapes by guarantee, colours by mechanism."""
+def _legends(n_frontiers: int, n_mechanisms: int, n_rivals: int) -> tuple[Layout, int]:
+    """Legends one over the other, with room for all: rivals, guarantees, mechanisms; and the height of the figure."""
     row, bottom, gap = 23, 50, 8
     lower, upper = math.ceil(n_mechanisms / 3), math.ceil(n_frontiers / 3)
     highest = math.ceil(n_rivals / 2)  # their names are longer
@@ -138,8 +138,7 @@ def _legends(n_frontiers: int, n_mechanisms: int, n_rivals: int) -> Layout:
         "legend2": look | {"y": 1 + (gap + row * lower) / inside},
         "legend3": look | {"y": 1 + (gap + row * (lower + upper)) / inside, "tracegroupgap": 0},
         "margin": {"l": 64, "r": 18, "t": top, "b": bottom},
-        "height": top + inside + bottom,
-    }
+    }, top + inside + bottom
 
 
 def map_figure(
@@ -172,9 +171,10 @@ def map_figure(
     targets = [] if at_most is None else [percent * at_most]
     medians = [percent * p.bands[measure][1] for p in [*sound, *answers]]
     bars = [percent * p.bands[measure][2] for p in [*sound, *answers]]
+    longest = 2 * max(medians, default=0.0)  # one long bar must not press all others down
     y_axis, top = _span(
         medians
-        + [min(bar, 2 * max(medians)) for bar in bars]  # one long bar must not press all others down
+        + [min(bar, longest) for bar in bars]
         + [percent * band.mean[measure] for band in others]
         + targets,
         cap=percent * (1.5 if is_relative(measure) else 1.0),
@@ -217,10 +217,11 @@ def map_figure(
     logs = [", log scale" if a.get("type") == "log" else "" for a in (x_axis, y_axis)]
     name = measure_label(measure).replace("the distribution functions", "distributions")
     sets = in_which_sets(map(find_mechanism, order)) if order else "of one data set"
+    legends, height = _legends(len(best), len(order) + bool(answers), len({band.who for band in others}))
     layout: Layout = {
         "xaxis": axis(f"Privacy loss ε {sets}{logs[0]} (smaller is more private)", **x_axis),
         "yaxis": axis(f"{name}{unit}{logs[1]}", **y_axis),
-        **_legends(len(best), len(order) + bool(answers), len({band.who for band in others})),
+        **legends,
         "hoverlabel": {"align": "left"},
     }
     for side in ("xaxis", "yaxis"):
@@ -278,4 +279,4 @@ def map_figure(
         table(["Mechanism", "Settings", "ε", "Guarantee", "Error", "Frontier", "Converged"], rows),
         "; ".join(told) or "No points yet.",
     )
-    return made | {"height": layout["height"]}
+    return made | {"height": height}

@@ -312,9 +312,7 @@ def _settings(name: str, chapter: Chapter, internal: bool, hidden: bool) -> Page
     s = chapter.settings
     mechanisms = [find_mechanism(each.mechanism) for each in chapter.summaries]
     read = set().union(*(each.tuning for each in mechanisms))
-    fitted = any(
-        each.likelihood.samples for each in mechanisms
-    )  # each variable by its model, with its share of ε
+    fitted = any(each.likelihood.samples for each in mechanisms)  # variables by models, with shares of ε
     if chapter.blocks:
         shares = shares_of(chapter.blocks)
         divided = hidden and any(block.share is not None for block in chapter.blocks)  # perhaps after looking

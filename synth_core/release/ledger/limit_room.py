@@ -54,8 +54,7 @@ def check_room(others: Balance, epsilon: float, rho: float | None, guarantee: st
         raise InputError(
             f"The limit of the series {series} has no room for this release: it allows ε = {limit:g} at "
             f"δ = {delta:g} in all, by zCDP, {_at(limit_spent(others))} is spent or reserved, and with this "
-            f"release it would be {_at(reached)}; "
-            f"{left_words(others)}. {_WHAT_TO_DO}"
+            f"release it would be {_at(reached)}; {left_words(others)}. {_WHAT_TO_DO}"
         )
 
 

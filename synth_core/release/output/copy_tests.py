@@ -141,9 +141,7 @@ def _own_values(
         own, synthetic_cell = np.searchsorted(kinds, target), np.searchsorted(kinds, released)
         chances = _expected_of_few(own, synthetic_cell, design, len(kinds), rng)
         return int(((released == target) & usable).sum()), float(chances[usable].sum()), 1.0
-    if (
-        step > 0
-    ):  # that a record has the value of many, such as zero, is no copy; and predictors move no heap by steps
+    if step > 0:  # the value of many, such as zero, is no copy; and predictors move no heap by steps
         heaps = [_heaps(*np.unique(cells, return_counts=True)) for cells in (target, released)]
         usable &= ~np.isin(target, np.concatenate(heaps))
     # Among neighbours of one class, own and synthetic value: what predictors say beyond it is little.

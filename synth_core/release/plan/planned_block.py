@@ -71,6 +71,11 @@ class PlannedBlock(BaseModel):
         }
 
 
+def planned_blocks(blocks: Sequence[Block]) -> tuple[PlannedBlock, ...]:
+    """Blocks as a plan holds them."""
+    return tuple(PlannedBlock(**PlannedBlock.of(block)) for block in blocks)
+
+
 def planned(blocks: Sequence[Block]) -> list[dict[str, Any]]:
     """Blocks as JSON holds them."""
-    return [PlannedBlock(**PlannedBlock.of(block)).model_dump(mode="json") for block in blocks]
+    return [each.model_dump(mode="json") for each in planned_blocks(blocks)]

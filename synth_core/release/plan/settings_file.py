@@ -19,7 +19,7 @@ from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.likelihoods import SELF_CONTAINED_ANCHORS
 from synth_core.release.bounded_text import Markers, parse_document
 from synth_core.release.plan.column_schema import OMITTED_IF_NONE
-from synth_core.release.plan.planned_block import PlannedBlock
+from synth_core.release.plan.planned_block import PlannedBlock, planned_blocks
 from synth_core.system import limits
 
 FORMAT: Final = "synth-core-settings"
@@ -128,7 +128,7 @@ def chosen(settings: Settings, mechanisms: Iterable[str], blocks: Sequence[Block
     return Chosen(
         mechanisms=tuple(mechanisms),
         settings=settings.model_copy(update=unnamed),
-        blocks=tuple(PlannedBlock(**PlannedBlock.of(block)) for block in blocks),
+        blocks=planned_blocks(blocks),
     )
 
 

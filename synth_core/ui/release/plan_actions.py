@@ -8,7 +8,6 @@ from typing import Any
 
 import streamlit as st
 
-from synth_core.analysis.records.blocks import common_of, settings_of_first
 from synth_core.analysis.result_key import NOT_OF_ALL
 from synth_core.analysis.settings import Settings, setting_name
 from synth_core.data.examples import EXAMPLES
@@ -22,7 +21,7 @@ from synth_core.release.plan.frozen_map import SUFFIX, find_map, store_map
 from synth_core.release.plan.map_apart import require_sound_map
 from synth_core.release.plan.plan import UNPLANNED, Plan, parse_plan
 from synth_core.release.plan.plan_terms import OF_BLOCKS, TuningKind, of_blocks
-from synth_core.release.plan.planned_block import PlannedBlock
+from synth_core.release.plan.planned_block import planned_blocks
 from synth_core.release.plan.planning import Decision
 from synth_core.release.state import plans_directory
 from synth_core.system import limits
@@ -184,10 +183,11 @@ def open_plan(plan_file: Any, map_file: Any) -> None:
 
 def chosen_since(plan: Plan) -> list[str]:
     """What is chosen otherwise by now than a plan of the same variables has it, of what its mechanism reads."""
-    whole = session.choices().whole
+    browser = session.current()
+    whole = browser.choices.whole
     try:
-        now = settings_of_first(whole, common_of(session.settings())) if whole else session.settings()
-        blocks = tuple(PlannedBlock(**PlannedBlock.of(block)) for block in whole)
+        now = TaskInput.of(browser.table, session.settings(), browser.reference, whole).settings
+        blocks = planned_blocks(whole)
     except InputError:  # nothing could be planned now
         return []
     if ({block.name for block in whole} or {now.outcome}) != set(plan.outcomes):

@@ -27,13 +27,14 @@ def guess_boxes() -> None:
     low, high = (_key(end) for end in ("low", "high"))
     zeros = model.has_zeros(chosen.options)
     said = choices.guess_typical
-    first = LOW
-    if choices.whole:  # more than one may lack it
-        first = f"Half of all values of {session.plain(chosen.outcome)} lie between"
+    # Of several variables more than one may lack it.
+    low_label = (
+        LOW if not choices.whole else f"Half of all values of {session.plain(chosen.outcome)} lie between"
+    )
     about = "From general knowledge, never by looking at the table; in the unit of the variable."
     for place, label, key, value in zip(
         st.columns(2, vertical_alignment="bottom"),
-        (first, HIGH),
+        (low_label, HIGH),
         (low, high),
         shown,
         strict=True,
