@@ -241,7 +241,7 @@ def test_a_row_of_totals_is_no_record_either_once_it_is_said_how_numbers_are_rea
 
 
 def test_a_gain_or_loss_may_be_the_sum_of_the_others():
-    """Among scores of -2 to 2 the last one is in about three tables of a hundred."""
+    """Of 200 scores from -2 to 2 the first or the last is in 3 tables of 100, and of 30 in 9."""
     scores = [1, -2] * 20 + [2] * 11
     assert sum(scores) == 2
     table = text("change\n" + "".join(f"{each}\n" for each in [*scores, 2]))
