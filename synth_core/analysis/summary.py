@@ -143,6 +143,21 @@ class PairSummary:
         """Total variation distance of the shares of its cells."""
         return float(np.abs(np.subtract(self.confidential, self.synthetic)).sum()) / 2
 
+    @property
+    def used(self) -> tuple[list[int], list[int]]:
+        """The rows and the columns in which a record of either table is."""
+        cells = np.array(self.confidential) + np.array(self.synthetic)
+        rows, columns = (np.flatnonzero(cells.any(axis=axis)).tolist() for axis in (1, 0))
+        return rows, columns
+
+    def only(self, rows: list[int], columns: list[int]) -> PairSummary:
+        """These cells."""
+        labels = [self.labels[0][i] for i in rows], [self.labels[1][j] for j in columns]
+        mine, theirs = (
+            [[side[i][j] for j in columns] for i in rows] for side in (self.confidential, self.synthetic)
+        )
+        return replace(self, labels=labels, confidential=mine, synthetic=theirs)
+
 
 @dataclass(frozen=True)
 class Closeness:

@@ -194,6 +194,8 @@ def pair_figure(
         for p in each.summary.pairs
         if p.names == names and p.labels == chosen.labels
     ][:MAPS]
+    rows_used, columns_used = (sorted({k for _, p in maps for k in p.used[side]}) for side in (0, 1))
+    maps = [(each, p.only(rows_used, columns_used)) for each, p in maps]
     off = [
         [
             [100 * (b - a) for a, b in zip(mine, theirs, strict=True)]
@@ -202,7 +204,8 @@ def pair_figure(
         for _, p in maps
     ]
     reach = max([abs(v) for one in off for line in one for v in line] + [0.1])
-    down, across = ([shown(v) for v in each] for each in chosen.labels)
+    labels_used = maps[0][1].labels
+    down, across = ([shown(v) for v in each] for each in labels_used)
     layout: Layout = {"annotations": []}
     traces, rows = [], []
     width = 1 / len(maps)
@@ -252,8 +255,8 @@ def pair_figure(
         )
         rows += [
             [a, b, label, signed(z[k][m], 2)]
-            for k, a in enumerate(chosen.labels[0])
-            for m, b in enumerate(chosen.labels[1])
+            for k, a in enumerate(labels_used[0])
+            for m, b in enumerate(labels_used[1])
         ]
     layout["yaxis"] = axis(shown(names[0]), type="category")
     return figure(

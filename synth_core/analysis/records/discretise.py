@@ -92,7 +92,7 @@ def code_columns(
         values = mine.dropna().to_numpy(dtype=float)
         edges = np.unique(np.quantile(values[values != 0], np.linspace(0, 1, BINS + 1)[1:-1]))
         codes = [_binned(each.to_numpy(dtype=float, na_value=np.nan), edges) for each in (mine, theirs)]
-        names = _bin_names(edges)
+        names = _bin_names(edges, whole=bool(np.all(values == np.round(values))))
     else:
         order = None if pd.api.types.is_numeric_dtype(mine) else str
         known = list(levels) if levels else sorted(mine.dropna().unique().tolist(), key=order)
@@ -110,11 +110,27 @@ def _level_name(level: object) -> str:
     return f"{level:.12g}" if isinstance(level, float) else str(level)
 
 
-def _bin_names(edges: np.ndarray) -> tuple[str, ...]:
-    """Zero, and each bin between two edges."""
-    ends = [f"{edge:,.4g}" if abs(edge) < 1e4 else f"{edge:,.0f}" for edge in edges]
-    between = (f"{low} to {high}" for low, high in itertools.pairwise(ends))
-    return ("0", f"below {ends[0]}", *between, f"{ends[-1]} and more")
+def _bin_names(edges: np.ndarray, whole: bool) -> tuple[str, ...]:
+    """Zero, and each bin from its edge up to the next; of whole numbers, by the first and last that are in it.
+
+    Examples
+    --------
+    >>> _bin_names(np.array([24.0, 35.6, 37.0]), whole=True)
+    ('0', 'below 24', '24 to 35', '36', '37 and more')
+    >>> _bin_names(np.array([24.0, 35.6]), whole=False)
+    ('0', 'below 24', '24 to 35.6', '35.6 and more')
+    """
+    firsts = np.ceil(edges) if whole else edges
+    names = [f"below {_edge_name(firsts[0])}"]
+    for low, high in itertools.pairwise(edges):
+        if whole and np.ceil(low) < np.ceil(high):  # else no whole number is between them
+            low, high = np.ceil(low), np.ceil(high) - 1
+        names.append(_edge_name(low) if low == high else f"{_edge_name(low)} to {_edge_name(high)}")
+    return ("0", *names, f"{_edge_name(firsts[-1])} and more")
+
+
+def _edge_name(edge: float) -> str:
+    return f"{edge:,.4g}" if abs(edge) < 1e4 else f"{edge:,.0f}"
 
 
 def _binned(values: np.ndarray, edges: np.ndarray) -> np.ndarray:

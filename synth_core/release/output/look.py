@@ -61,5 +61,5 @@ def look_at(plan: Plan, synthetic: Synthetic, tables: DiscretisedTables, check: 
         [["" if cell is None or cell != cell else str(cell) for cell in row] for row in written.to_numpy()],
         dictionary_rows(plan),
         list(check.unlikely.combinations[:COMBINATIONS]),
-        pairs[:MAPS],
+        [pair.only(*pair.used) for pair in pairs[:MAPS]],
     )

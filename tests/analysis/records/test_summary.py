@@ -11,7 +11,7 @@ from synth_core.analysis.records.blocks import Block, scales_in_words
 from synth_core.analysis.records.measures import cramers_v
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.settings import make_settings
-from synth_core.analysis.summary import ResultSummary, summary_of
+from synth_core.analysis.summary import PairSummary, ResultSummary, summary_of
 from synth_core.data.table import Table
 from synth_core.figures.compare import promises
 from synth_core.figures.compare import results as result_rows
@@ -76,6 +76,20 @@ def test_pairs_are_counted_cell_by_cell(found):
     assert pairs["sex", "pay"].labels[1][-1] == "missing"
     assert np.sum(pairs["sex", "pay"].confidential) == pytest.approx(1.0)
     assert np.sum(pairs["sex", "pay"].confidential, axis=0)[-1] == pytest.approx(0.1)
+
+
+def test_a_map_has_no_row_or_column_that_nobody_is_in():
+    none, labels = 0.0, (["0", "1", "2"], ["a", "b"])
+    pair = PairSummary(
+        ("x", "y"),
+        0.1,
+        labels,
+        [[none, none], [0.5, none], [0.5, none]],
+        [[none, none], [none, none], [1.0, none]],
+    )
+    only = pair.only(*pair.used)
+    assert only.labels == (["1", "2"], ["a"])
+    assert (only.confidential, only.synthetic) == ([[0.5], [0.5]], [[none], [1.0]])
 
 
 def test_rows_and_figures_show_them(found):
