@@ -51,8 +51,7 @@ class MapRequest:
 def choose_map() -> MapRequest | None:
     """Mechanisms, the settings to sweep and the measure; None while there is nothing to plan."""
     choices, subject = session.choices(), record_subject()
-    if len(subject.blocks) > 1:
-        st.caption(session.plain(f"Of whole records; ε is divided: {subject.share_words}."))
+    said = st.empty()
     pick(
         "multiselect",
         "Mechanisms",
@@ -62,6 +61,8 @@ def choose_map() -> MapRequest | None:
         help="Those composed on the page Compare can be chosen too.",
     )
     chosen = session.choices().explore.mechanisms
+    if words := _of_records(subject, chosen):
+        said.caption(session.plain(words))
     refused = subject.left_out(chosen)
     used = set().union(*(find_mechanism(key).tuning for key in chosen if key not in refused))
     possible = [name for name, kind in KNOBS.items() if kind.tuning in used]
@@ -76,7 +77,7 @@ def choose_map() -> MapRequest | None:
             if chosen
             else "Choose at least one mechanism."
         )
-        _offer_compared(subject, settings, chosen)
+    _offer_compared(subject, settings, chosen)
     say_left_out(refused)
     if not mapped:
         return None
@@ -100,15 +101,27 @@ def _refused(subject: Subject, settings: Settings, mechanisms: Sequence[str]) ->
 
 
 def _offer_compared(subject: Subject, settings: Settings, chosen: Sequence[str]) -> None:
-    """One press takes the mechanisms of Compare that can be mapped, where none of those chosen here can be."""
+    """One press takes the mechanisms of Compare that can be mapped, where others are chosen here."""
     compared = session.choices().mechanisms
     refused = _refused(subject, settings, compared)
     offered = tuple(key for key in compared if key not in refused)
     if offered and set(offered) != set(chosen):
         names = ", ".join(find_mechanism(key).label for key in offered)
         st.button(
-            f"Take those of Compare: {names}", on_click=_take_compared, args=(offered,), width="stretch"
+            f"Take those of Compare: {names}",
+            type="tertiary",
+            on_click=_take_compared,
+            args=(offered,),
+            width="stretch",
         )
+
+
+def _of_records(subject: Subject, mechanisms: Sequence[str]) -> str:
+    """That a map is of whole records, and how ε is divided where variables are fitted apart; empty for one variable."""
+    fitted = any(find_mechanism(key).likelihood.samples for key in mechanisms)
+    if len(subject.blocks) < 2:
+        return ""
+    return f"Of whole records; ε is divided: {subject.share_words}." if fitted else "Of whole records."
 
 
 def _take_compared(mechanisms: tuple[str, ...]) -> None:
