@@ -39,6 +39,9 @@ class Domain:
         Of each column, public ones first: whether its cells are in an order; None where they may be.
     possible : array of bool of shape (n_cells, *shape), or None
         The sensitive cells that records of a public combination may be in; every combination has one. None: all.
+    missing : tuple of bool
+        Of each column, public ones first, whether its last cell is of missing values, which are in no order; empty
+        where none is.
     """
 
     public: Codes
@@ -47,6 +50,7 @@ class Domain:
     shape: tuple[int, ...]
     ordered: tuple[bool | None, ...]
     possible: NDArray[np.bool_] | None = None
+    missing: tuple[bool, ...] = ()
 
     @property
     def n_public(self) -> int:
@@ -55,6 +59,13 @@ class Domain:
     def shape_of(self, columns: Columns) -> tuple[int, ...]:
         """Cells of each column of a table."""
         return tuple((*self.public_shape, *self.shape)[column] for column in columns)
+
+    def present_of(self, columns: Columns) -> tuple[int, ...]:
+        """Cells of each column of a table without that of missing values: those that may be in an order."""
+        missing = self.missing or (False,) * len(self.ordered)
+        return tuple(
+            size - missing[column] for size, column in zip(self.shape_of(columns), columns, strict=True)
+        )
 
     def public_cells(self, columns: Columns) -> tuple[Codes, int]:
         """The cell of each public combination in the public part of a table, and how many cells that has."""
@@ -76,7 +87,8 @@ class PriorScales:
     Attributes
     ----------
     of_order : tuple of float
-        Deviation of a term of one column, of two, of three, …; the last holds for more.
+        Deviation of a term of one column, of two, of three, …; the last holds for more. Of a pair, cells of missing
+        values have that of one column: a value is seldom missing whatever the other column says.
     steps : tuple of float
         Deviation of the difference of neighbouring cells along an ordered axis, likewise by order; inf: no smoothing.
     along : tuple of int
@@ -122,7 +134,16 @@ class _Term:
         self.cell, self.n_public_cells = domain.public_cells(columns)
         self.n_cells = math.prod(domain.shape[k] for k in self.sensitive)
         self.shape = self.n_public_cells, self.n_cells
-        self.axes = domain.shape_of(columns)
+        self.axes, self.present = domain.shape_of(columns), domain.present_of(columns)
+
+
+def _cell_deviations(term: _Term, of_order: tuple[float, ...]) -> Array:
+    """The prior deviations of the cells of a term."""
+    deviations = np.full(term.axes, of_order[min(len(term.columns), len(of_order)) - 1])
+    if len(term.columns) == 2:
+        first, second = term.present
+        deviations[first:] = deviations[:, second:] = of_order[0]
+    return deviations.ravel()
 
 
 class _Trend:
@@ -136,17 +157,18 @@ class _Trend:
     ----------
     begin : int
         The pair's first parameter.
-    axes : tuple of int
-        Its cells.
+    axes, present : tuple of int
+        Its cells, and those without missing values, which a trend leaves as they are.
     along : tuple of int
         The axis that the trend is along, or both.
     """
 
-    def __init__(self, begin: int, axes: tuple[int, ...], along: tuple[int, ...]):
+    def __init__(self, begin: int, axes: tuple[int, ...], present: tuple[int, ...], along: tuple[int, ...]):
         scores = np.ones(axes)
         for axis in along:
-            own = np.linspace(-1.0, 1.0, axes[axis])
-            own /= math.sqrt(float((own**2).mean()))
+            own = np.zeros(axes[axis])
+            own[: present[axis]] = np.linspace(-1.0, 1.0, present[axis])
+            own /= math.sqrt(float((own[: present[axis]] ** 2).mean()))
             scores *= own[:, None] if axis == 0 else own
         rows = [axis for axis in (0, 1) if axis not in along]
         self.of_pair, self.n_slopes = not rows, axes[rows[0]] if rows else 1
@@ -173,7 +195,7 @@ class LogLinear:
         self._ends = np.cumsum([math.prod(term.shape) for term in self.terms])
         self.n_cells = int(self._ends[-1])
         self.trends = [
-            _Trend(int(end) - math.prod(term.shape), term.axes, along)
+            _Trend(int(end) - math.prod(term.shape), term.axes, term.present, along)
             for end, term in zip(self._ends, self.terms, strict=True)
             if len(term.columns) == 2
             for along in self._along(term)
@@ -185,7 +207,7 @@ class LogLinear:
         """The axes of the trends of a pair: each ordered one, and both where they may be in an order."""
         orders = [
             self.domain.ordered[column] if size > 2 else False
-            for column, size in zip(term.columns, term.axes, strict=True)
+            for column, size in zip(term.columns, term.present, strict=True)
         ]
         both = [(0, 1)] if all(order is not False for order in orders) else []
         return [*((axis,) for axis, order in enumerate(orders) if order), *both]
@@ -253,11 +275,7 @@ class LogLinear:
 
     def deviations(self, scales: PriorScales) -> Array:
         """The prior deviation of each parameter."""
-        last = len(scales.of_order)
-        cells = [
-            np.full(math.prod(term.shape), scales.of_order[min(len(term.columns), last) - 1])
-            for term in self.terms
-        ]
+        cells = [_cell_deviations(term, scales.of_order) for term in self.terms]
         slopes = [
             np.full(each.n_slopes, scales.of_order[0] if each.of_pair else scales.trend)
             for each in self.trends
@@ -273,7 +291,11 @@ class LogLinear:
                 (
                     term.axes,
                     step,
-                    tuple(a for a, c in enumerate(term.columns) if c in scales.along and math.isfinite(step)),
+                    tuple(
+                        (a, term.present[a])
+                        for a, c in enumerate(term.columns)
+                        if c in scales.along and math.isfinite(step)
+                    ),
                 )
                 for term, step in zip(self.terms, steps, strict=True)
             ),

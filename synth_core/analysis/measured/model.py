@@ -125,6 +125,7 @@ class MeasuredModel:
             shape,
             (*public.ordered, *(each.ordered for each in variables[:end])),
             possible,
+            (*(False for _ in public.shape), *(each.missing for each in variables[:end])),
         )
         # Earlier variables stand with the public columns here.
         measured = [

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
-# Of a term: the cells of its columns, the deviation of a step, and the axes that are smoothed.
-Axes = tuple[tuple[int, ...], float, tuple[int, ...]]
+# Of a term: the cells of its columns, the deviation of a step, and the axes that are smoothed, each with how many of
+# its cells are in the order: the first ones.
+Axes = tuple[tuple[int, ...], float, tuple[tuple[int, int], ...]]
 
 
 class Smoothing:
@@ -19,15 +20,15 @@ class Smoothing:
 
     Parameters
     ----------
-    terms : iterable of (tuple of int, float, tuple of int)
+    terms : iterable of (tuple of int, float, tuple of (int, int))
         Of each term, in the order of their parameters: cells of its columns, the deviation of a step, and the axes
-        that are smoothed.
+        that are smoothed, each with how many of its cells are in the order, from the first on.
     rng : Generator, optional
         Draws what the priors expect of a step; else that is 0.
 
     Examples
     --------
-    >>> value, slope = Smoothing([((2, 2), 0.5, (1,))]).penalty(np.array([0.0, 1.0, 3.0, 3.0]))
+    >>> value, slope = Smoothing([((2, 2), 0.5, ((1, 2),))]).penalty(np.array([0.0, 1.0, 3.0, 3.0]))
     >>> value, slope.tolist()
     (2.0, [-4.0, 4.0, 0.0, 0.0])
     """
@@ -37,8 +38,8 @@ class Smoothing:
         for shape, deviation, axes in terms:
             cells = self.n_cells + np.arange(math.prod(shape)).reshape(shape)
             self.n_cells += cells.size
-            for axis in axes:
-                first, last = (cells.take(range(a, shape[axis] + a - 1), axis) for a in (0, 1))
+            for axis, length in axes:
+                first, last = (cells.take(range(a, length + a - 1), axis) for a in (0, 1))
                 lower.append(first.ravel())
                 upper.append(last.ravel())
                 drawn = np.zeros(first.shape) if rng is None else rng.normal(0.0, deviation, first.shape)
