@@ -162,7 +162,6 @@ def test_choices_survive_a_page_switch_and_a_reload(new_page):
     assert epsilons(page) == chosen
 
 
-@pytest.mark.journey
 def test_browsers_do_not_see_each_others_tables(new_page, tmp_path):
     first, second = new_page("/data"), new_page()
     rows = "\n".join(f"{1 + i * 0.37},{i % 3}" for i in range(200))

@@ -34,7 +34,6 @@ def rows(page):
     return page.locator(".board .headline tbody th")
 
 
-@pytest.mark.journey
 def test_mechanisms_are_added_sorted_explained_and_inspected(new_page):
     page = new_page("/data")
     compare_beta(page)

@@ -118,6 +118,7 @@ def test_noise_of_a_replicate_has_its_seed(whole):
     assert first["ecdf_max"] == again["ecdf_max"] != other["ecdf_max"]
 
 
+@pytest.mark.slow
 def test_a_study_of_whole_records_in_the_app(whole):
     found = run_in_app(whole, StudyRequest("like", 3, 1, ("weighted", "censored"), (6.0,), (150,)))
     assert "its fitted models of sex, pay" in found.heading[0]

@@ -53,6 +53,7 @@ def naive_share(analysis, scale, within, n=400):
     return met / n
 
 
+@pytest.mark.slow
 def test_least_epsilon_against_a_naive_fine_grid(cache):
     analysis = beta(cache)
     target = Target("ecdf_max", 0.15, 0.9)
@@ -81,6 +82,7 @@ def test_least_epsilon_against_a_naive_fine_grid(cache):
     )
 
 
+@pytest.mark.slow
 def test_a_given_epsilon_by_the_definitions(kept):
     """EM: 2 max |alpha l| at the answer is the epsilon asked for; strict mechanisms take it as it is."""
     analysis = beta(kept)

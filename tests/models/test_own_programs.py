@@ -154,6 +154,7 @@ def test_the_program_is_kept_private():
 # -- the worked example, against SciPy -------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_log_lik_cdf_and_interval_mass_are_scipys(model, rng):
     draws, records = gamma_draws(rng), model.records
     mean = np.exp(draws["beta"] @ records.design.T)
@@ -178,6 +179,7 @@ def test_log_lik_cdf_and_interval_mass_are_scipys(model, rng):
     assert tail.min() < 1e-20
 
 
+@pytest.mark.slow
 def test_predictive_draws_follow_the_density_and_the_seed(model, rng):
     draw = {name: values[0] for name, values in gamma_draws(rng).items()}
     first = model.predict(draw, np.random.default_rng(4))
@@ -191,6 +193,7 @@ def test_predictive_draws_follow_the_density_and_the_seed(model, rng):
     assert stats.kstest(shares, "uniform").pvalue > 1e-4
 
 
+@pytest.mark.slow
 def test_the_worked_example_keeps_the_contract_and_its_report_is_cached(model, cache):
     seen = []
     report = check_contract(model, cache, lambda text, share: seen.append(text))
@@ -210,6 +213,7 @@ def test_data_outside_a_declared_bound_are_named_without_their_value(rng, cache)
     assert "3.25" not in json.dumps(to_entry(report))
 
 
+@pytest.mark.slow
 def test_mechanisms_run_and_a_broken_contract_stops_them(rng, cache, monkeypatch):
     records = gamma_records(rng)
     text = "x,z\n" + "\n".join(f"{x},{z}" for x, z in zip(records.outcome, records.design[:, 1], strict=True))
@@ -233,6 +237,7 @@ def test_mechanisms_run_and_a_broken_contract_stops_them(rng, cache, monkeypatch
         other.unweighted()
 
 
+@pytest.mark.slow
 def test_the_check_can_be_cancelled(model, cache):
     def stop(text, share):
         raise Cancelled("cancelled")

@@ -2,6 +2,8 @@
 
 import subprocess
 
+import pytest
+
 from tests.conftest import PYTHON, ROOT
 
 CODE = """
@@ -27,6 +29,7 @@ print(start, most, held())
 """
 
 
+@pytest.mark.slow
 def test_what_a_table_held_is_given_back():
     done = subprocess.run([PYTHON, "-c", CODE], cwd=ROOT, capture_output=True, text=True, check=True)
     start, most, left = map(float, done.stdout.split())
