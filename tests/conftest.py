@@ -16,12 +16,6 @@ ALONE = ("tests/test_benchmarks.py",)
 SHARED_DATA = ROOT.parent / "shared" / "data"
 
 
-@pytest.hookimpl(optionalhook=True)  # of xdist, which may be switched off
-def pytest_xdist_auto_num_workers(config):
-    """One more than there are processors: tests that drive a browser or another process wait for half of their time."""
-    return (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) + 1
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """A file's tests share a process, so what they share is made once: a browser and its server too.

@@ -9,10 +9,13 @@ from tests.browser.conftest import CHROMIUM
 from tests.conftest import PYTHON, ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.stan]
+LONG = {"mixture_gradient"}  # two minutes of compiling
 BROWSER = {"browser", "anchored_slider", "app_million"}
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.long) if n in LONG else n for n in BENCHMARKS]
+)
 def test_each_benchmark_runs_through(name):
     done = subprocess.run(
         [PYTHON, "-m", "benchmarks", "--tiny", name], cwd=ROOT, capture_output=True, text=True, timeout=600

@@ -115,7 +115,8 @@ def select(
         dropped_by[name] = int(missing.sum())
         used &= ~missing
     complete = used if decided is None else used & ~decided.rows
-    check_rows(int(complete.sum()), int((~complete).sum()), dropped_by, bool((used & ~complete).any()))
+    by_rules = outcome if (used & ~complete).any() else ""
+    check_rows(int(complete.sum()), int((~complete).sum()), dropped_by, by_rules)
     values = values[complete]
     if np.ptp(values) == 0 and categories is None:  # which of the declared categories occur is not said
         raise InputError(f"Column '{outcome}' is constant in the complete rows.")

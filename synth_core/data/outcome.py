@@ -143,15 +143,13 @@ def outcome_column(values: np.ndarray, categories: tuple[str, ...] | None) -> np
     return found
 
 
-def check_rows(
-    n: int, dropped: int, dropped_by: Mapping[str, int] | None = None, decided: bool = False
-) -> None:
+def check_rows(n: int, dropped: int, dropped_by: Mapping[str, int] | None = None, decided: str = "") -> None:
     """Refuse a table that is too short once incomplete rows are left out.
 
     Parameters
     ----------
-    decided : bool
-        Whether rows were left out because rules decide them.
+    decided : str
+        The variable that rows were left out of because rules decide them; empty where none were.
     dropped_by : mapping, optional
         How many rows each column alone leaves out: those that lose most are named.
     """
@@ -161,4 +159,11 @@ def check_rows(
         worst = sorted(((count, name) for name, count in (dropped_by or {}).items() if count), reverse=True)
         named = ", ".join(f"{name} in {count:,}" for count, name in worst[:3])
         most = f" Most are missing of: {named}." if named else ""
-        raise InputError(f"Only {n:,} complete rows{lost}; at least {limits.MIN_ROWS} are needed.{most}")
+        of = f" of '{decided}'" if decided else ""
+        hint = (
+            " Where rules say of every record whether a value is missing, say it in one that holds both ways: CONDITION "
+            "<-> COLUMN missing."
+        )
+        raise InputError(
+            f"Only {n:,} complete rows{of}{lost}; at least {limits.MIN_ROWS} are needed.{most}{hint if decided else ''}"
+        )

@@ -45,7 +45,7 @@ ELSEWHERE = {
 }
 SLOW = [r"synth_core (study|map|tune|apply|audit|check-program)\b"]
 # Of a minute or two, each a study or a search with tests of its own.
-LONG = [r"study (censor|ppm)-", r"--divide\b"]
+LONG = [r"study (censor|ppm)-", r"--divide\b", r"check-program"]
 LINKED = (
     "synth_core",
     "stan",

@@ -152,7 +152,7 @@ def test_formatting_holds(project):
         run(project, ruff, *command, "--config", str(ROOT / "pyproject.toml"), *new)
 
 
-@pytest.mark.slow  # starts pytest twice
+@pytest.mark.long  # starts pytest twice
 def test_the_checks_that_the_page_names_pass(project):
     _, example, checks = commands_of("scheme")
     assert "1 passed" in run(project, *example)

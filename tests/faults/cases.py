@@ -483,8 +483,8 @@ CASES = [
         Case("samplers killed", a, kills(a, samplers_of, 5), by_hand=a in ("map", "study"))
         for a in ACTIVITIES
     ),
-    Case("command killed", "study", killed_command),
-    Case("app killed", "map", killed_app),
+    Case("command killed", "study", killed_command, by_hand=True),
+    Case("app killed", "map", killed_app, by_hand=True),
     *(Case("results disk full", a, full_results(a), by_hand=a != "comparison") for a in WORK),
     *(
         Case("working disk full", a, full_working(a), by_hand=a == "map")

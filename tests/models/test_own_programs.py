@@ -343,7 +343,7 @@ def test_a_program_that_keeps_the_contract_on_a_hundred_records_alone_is_refused
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["student_t", "template"])
+@pytest.mark.parametrize("name", ["student_t", pytest.param("template", marks=pytest.mark.long)])
 def test_the_other_examples_keep_the_contract(name, cache, rng):
     z = np.column_stack([np.ones(400), rng.normal(size=400)])
     x = z @ [3.0, 1.0] + rng.standard_t(4, 400)
