@@ -161,8 +161,8 @@ def check_rows(n: int, dropped: int, dropped_by: Mapping[str, int] | None = None
         most = f" Most are missing of: {named}." if named else ""
         of = f" of '{decided}'" if decided else ""
         hint = (
-            " Where rules say of every record whether a value is missing, say it in one that holds both ways: CONDITION "
-            "<-> COLUMN missing."
+            " Where rules say of every record whether a value is missing, say it in one that holds both ways: "
+            "CONDITION <-> COLUMN missing."
         )
         raise InputError(
             f"Only {n:,} complete rows{of}{lost}; at least {limits.MIN_ROWS} are needed.{most}{hint if decided else ''}"

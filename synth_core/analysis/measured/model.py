@@ -23,6 +23,7 @@ from synth_core.analysis.measured.log_linear import Columns, Domain, LogLinear, 
 from synth_core.analysis.measured.measuring import Measurements
 from synth_core.analysis.measured.prior_scales import STEPS, learnt_scales, scaled
 from synth_core.analysis.measured.sampled import Sampling
+from synth_core.analysis.measured.structural_missing import structural_missing
 from synth_core.analysis.measured.variable import Array, Codes, Variable
 from synth_core.analysis.measured.within import fine_shares, values_of
 from synth_core.data.decided import possible
@@ -80,6 +81,7 @@ class MeasuredModel:
         self._fits: list[tuple[PriorScales, Array]] = []
         self._sampling = sampling
         self._posterior: Posterior | None = None
+        self.structural = structural_missing(public, tables)
 
     @cached_property
     def _groups(self) -> list[tuple[int, int]]:
@@ -118,6 +120,7 @@ class MeasuredModel:
                     f"Together the rules leave some record no cell of {', '.join(each.name for each in here)}: declare "
                     "edges of brackets where ranges of rules end."
                 )
+        possible = self._without_structural(cells, shape, begin, end, possible)
         domain = Domain(
             cells[:, :width],
             np.bincount(place.ravel(), public.shares, minlength=len(cells)).astype(float),
@@ -135,6 +138,22 @@ class MeasuredModel:
         ]
         model = LogLinear(domain, [table.columns for table in measured])
         return _Group(records_of, model, measured, public.shares)
+
+    def _without_structural(
+        self, cells: Codes, shape: tuple[int, ...], begin: int, end: int, possible: NDArray[np.bool_] | None
+    ) -> NDArray[np.bool_] | None:
+        """The cells that are possible, less those that structural missing values leave nobody in."""
+        for each in (each for each in self.structural if begin <= each.variable < end):
+            n = self.public.variables[each.variable].n
+            missing = each.missing[cells[:, each.column]]
+            own = missing[:, None] == (np.arange(n) == n - 1)
+            left = np.ones((len(cells), *shape), dtype=bool) if possible is None else possible
+            left = left & own.reshape(
+                len(own), *(n if j == each.variable - begin else 1 for j in range(len(shape)))
+            )
+            if left.reshape(len(left), -1).any(axis=1).all():  # else rules say otherwise
+                possible = left
+        return possible
 
     def _drawn(self, draw: Callable[[int, _Group], Codes]) -> Codes:
         """Cells of records, group by group, each given those drawn before it; of shape (n_records, n_variables)."""

@@ -1,0 +1,99 @@
+"""Structural missing values that noisy tables show: a public column that alone decides whether a value is missing.
+
+A child has no income: in a questionnaire most values are missing for all records of a group and for none of another.
+Noise hides a few records of either kind, and a model without a structural zero there gives some children an income. So
+where the noisy counts are as near to such zeros as noise would put them, they are taken for zeros. It reads noisy
+counts and public columns alone, and costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from synth_core.analysis.measured.cells import PublicSide
+from synth_core.analysis.measured.log_linear import Array, NoisyTable
+
+LEVEL = 0.01  # that zeros which are true are not taken for such
+CLEAR = 6.0  # deviations of the noise that a group without any value has records, one at least
+
+
+@dataclass(frozen=True, eq=False)
+class StructuralMissing:
+    """A public column that decides whether the values of a variable are missing.
+
+    Attributes
+    ----------
+    column, variable : int
+        Of the public columns, and of the sensitive ones.
+    missing : array of bool of shape (n_cells,)
+        Whether they are, by cell of the column.
+    """
+
+    column: int
+    variable: int
+    missing: NDArray[np.bool_]
+
+
+def structural_missing(public: PublicSide, tables: Sequence[NoisyTable]) -> list[StructuralMissing]:
+    """The public columns that decide by themselves, as far as noise lets one see, whether values are missing."""
+    found = []
+    for k, variable in enumerate(public.variables):
+        for column in range(len(public.shape)) if variable.missing else ():
+            decides = _decides(public, tables, column, k)
+            if decides is not None:
+                found.append(StructuralMissing(column, k, decides))
+    return found
+
+
+def _decides(
+    public: PublicSide, tables: Sequence[NoisyTable], column: int, variable: int
+) -> NDArray[np.bool_] | None:
+    """In which cells of a public column all values of a variable are missing, if in every cell all are or none."""
+    missing, variance = _missing(public, tables, (column,), variable)
+    if not np.isfinite(variance):
+        return None
+    records = np.bincount(public.codes[:, column], public.shares, public.shape[column])
+    deviation = np.sqrt(variance)
+    all_of = missing > records / 2
+    away = np.where(all_of, records - missing, missing) / deviation
+    in_all, of_all = _missing(public, tables, (), variable)
+    sums = np.append(
+        away, (in_all[0] - records[all_of].sum()) / np.sqrt(of_all) if np.isfinite(of_all) else []
+    )
+    clear = (all_of & (records > CLEAR * deviation)).any() and not all_of.all()
+    fits = float(sums @ sums) < scipy.stats.chi2(len(sums)).isf(LEVEL)
+    return all_of if clear and fits else None
+
+
+def _missing(
+    public: PublicSide, tables: Sequence[NoisyTable], columns: tuple[int, ...], variable: int
+) -> tuple[Array, float]:
+    """Noisy counts of missing values by the cells of public columns, and their variance; inf where there are none."""
+    n_public, shape = len(public.shape), (*public.shape, *(each.n for each in public.variables))
+    wanted = (*columns, n_public + variable)
+    counts, told = np.zeros([public.shape[column] for column in columns] or 1), 0.0
+    for table in tables:
+        if not set(wanted) <= set(table.columns) or (not columns and len(table.columns) > 1):
+            continue
+        cells = table.counts.reshape([shape[column] for column in table.columns])
+        others = tuple(axis for axis, column in enumerate(table.columns) if column not in wanted)
+        here = cells.sum(axis=others)[..., -1]
+        precision = 1 / (table.deviation**2 * np.prod([cells.shape[axis] for axis in others]))
+        counts += precision * here
+        told += precision
+    return (counts / told, 1 / told) if told else (counts, np.inf)
+
+
+def structural_words(public: PublicSide, found: Sequence[StructuralMissing]) -> str:
+    """Which public columns decide whether values are missing, in a sentence; empty where none does."""
+    of_column = {
+        column: ", ".join(public.variables[each.variable].name for each in found if each.column == column)
+        for column in dict.fromkeys(each.column for each in found)
+    }
+    told = "; ".join(f"of {names} by {public.names[column]}" for column, names in of_column.items())
+    return f" As far as these counts tell, it is decided whether a value is missing {told}." if told else ""

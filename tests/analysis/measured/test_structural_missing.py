@@ -1,0 +1,123 @@
+"""A public column that decides whether a value is missing is seen in noisy counts, and only where it does."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from synth_core.analysis.measured.cells import FREE, PRESENT, PublicSide
+from synth_core.analysis.measured.log_linear import NoisyTable
+from synth_core.analysis.measured.model import MeasuredModel
+from synth_core.analysis.measured.structural_missing import _missing, structural_missing, structural_words
+from synth_core.analysis.measured.variable import Variable
+
+N, AGES, AREAS, PAY, JOBS = 2_000, 3, 4, 5, 3  # cells of pay and job with that of missing values
+SETS = [
+    (2,), (3,), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3), (0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3),
+]  # fmt: skip
+
+
+def file(rng, children_with_pay=0.0, others_without=0.0):
+    """The public side, and the cells of pay and job: children, the first of three ages, have no pay."""
+    ages, areas = rng.integers(0, AGES, N), rng.integers(0, AREAS, N)
+    pay, job = rng.integers(0, PAY - 1, N), rng.integers(0, JOBS, N)
+    absent = np.where(ages == 0, rng.random(N) >= children_with_pay, rng.random(N) < others_without)
+    two = Variable("pay", PAY - 1, ordered=True, missing=True), Variable("job", JOBS - 1, missing=True)
+    public = PublicSide(("age", "area"), np.column_stack([ages, areas]), (AGES, AREAS), (True, False), two)
+    return public, np.column_stack([np.where(absent, PAY - 1, pay), job])
+
+
+def counted(public, codes, deviation, rng):
+    """Noisy tables of all pairs and triples, and of each sensitive column."""
+    everything, tables = np.column_stack([public.codes, codes]), []
+    for columns in SETS:
+        shape = [(AGES, AREAS, PAY, JOBS)[column] for column in columns]
+        cells = np.ravel_multi_index(tuple(everything[:, list(columns)].T), shape)
+        counts = np.bincount(cells, minlength=int(np.prod(shape))) + rng.normal(0, deviation, np.prod(shape))
+        outer = int(np.prod([(AGES, AREAS)[column] for column in columns if column < 2]))
+        tables.append(NoisyTable(columns, counts.reshape(outer, -1), deviation))
+    return tables
+
+
+def decided(public, tables):
+    return {
+        (each.column, each.variable): each.missing.tolist() for each in structural_missing(public, tables)
+    }
+
+
+def test_missing_values_are_counted_as_by_a_loop(rng):
+    """The mean of all tables that have both columns, each by one over the variance of the sum that tells it."""
+    public, codes = file(rng)
+    tables = [
+        NoisyTable(each.columns, each.counts, 3.0 + place)
+        for place, each in enumerate(counted(public, codes, 5.0, rng))
+    ]
+    told, weight = np.zeros(AGES), 0.0
+    for table in tables:
+        if 0 not in table.columns or 2 not in table.columns:
+            continue
+        shape = [(AGES, AREAS, PAY, JOBS)[column] for column in table.columns]
+        sums, cells = np.zeros(AGES), 0
+        for place, cell in enumerate(itertools.product(*map(range, shape))):
+            at = dict(zip(table.columns, cell, strict=True))
+            if at[2] == PAY - 1:
+                sums[at[0]] += table.counts.ravel()[place]
+                cells += 1
+        precision = 1 / (table.deviation**2 * cells / AGES)
+        told, weight = told + precision * sums, weight + precision
+    missing, variance = _missing(public, tables, (0,), 0)
+    np.testing.assert_allclose(missing, told / weight)
+    assert variance == pytest.approx(1 / weight)
+    alone, of_alone = _missing(public, tables, (), 0)
+    assert alone[0] == tables[0].counts[0, -1] and of_alone == tables[0].deviation ** 2
+
+
+def test_what_decides_is_seen_and_nothing_else(rng):
+    """At level 0.01: of 200 noises 2 are expected to hide it, and more than 8 with probability 0.0003."""
+    public, codes = file(rng)
+    noises = [decided(public, counted(public, codes, 15.0, rng)) for _ in range(200)]
+    assert sum(each == {(0, 0): [True, False, False]} for each in noises) >= 192
+    [found] = structural_missing(public, counted(public, codes, 1.0, rng))
+    assert structural_words(public, [found]) == (
+        " As far as these counts tell, it is decided whether a value is missing of pay by age."
+    )
+    assert structural_words(public, []) == ""
+
+
+@pytest.mark.parametrize(("children_with_pay", "others_without"), [(0.1, 0.0), (0.0, 0.1)])
+def test_a_tenth_that_is_otherwise_is_no_zero(children_with_pay, others_without, rng):
+    public, codes = file(rng, children_with_pay, others_without)
+    assert not decided(public, counted(public, codes, 15.0, rng))
+
+
+def test_noise_that_hides_a_group_tells_nothing_of_it(rng):
+    public, codes = file(rng)
+    assert not decided(public, counted(public, codes, 300.0, rng))
+
+
+def model_of(public, tables):
+    return MeasuredModel(public, tables, lambda *stream: np.random.default_rng([3, *stream]))
+
+
+def test_no_record_is_drawn_where_nobody_can_be(rng):
+    public, codes = file(rng)
+    drawn = model_of(public, counted(public, codes, 15.0, rng)).codes(0, False)
+    np.testing.assert_array_equal(drawn[:, 0] == PAY - 1, public.codes[:, 0] == 0)
+
+
+def test_rules_go_before_what_noise_tells(rng):
+    """Of some children a rule says that their pay is there; which others have none is then left to the model."""
+    public, codes = file(rng)
+    children, there = public.codes[:, 0] == 0, np.full((N, 2), FREE)
+    there[np.flatnonzero(children)[:40], 0] = PRESENT
+    ruled = PublicSide(
+        public.names,
+        public.codes,
+        public.shape,
+        public.ordered,
+        public.variables,
+        there,
+        np.full((N, 2), np.nan),
+    )
+    drawn = model_of(ruled, counted(public, codes, 15.0, rng)).codes(0, False)
+    assert (drawn[there[:, 0] == PRESENT, 0] < PAY - 1).all()
