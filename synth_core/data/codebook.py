@@ -10,7 +10,7 @@ import hashlib
 import io
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -271,7 +271,7 @@ def _checked(entries: Iterable[Mapping[str, Any]], name: str) -> Codebook:
 
 
 def _of_rows(text: str, name: str) -> Codebook:
-    """A CSV with the names of an entry's attributes as its header; several texts are parted by |, bounds by "to".
+    """A CSV with the names of an entry's attributes as its header; see `texts_of`; bounds are parted by "to".
 
     Where a decimal comma is used, spreadsheet programs write semicolons between its cells.
     """
@@ -290,13 +290,51 @@ def _entry_of(row: Mapping[str, str | None], name: str, line: int) -> dict[str, 
             raise InputError(f"Line {line} of the codebook {name} has more cells than its header.")
         if value is None or value == "":
             continue
-        if key in ("missing", "categories", "labels", "rules"):
-            found[key] = tuple(map(str.strip, value.split(SEPARATOR)))
+        if key in LISTS:
+            found[key] = LISTS[key](value)
         elif key == "bounds":
             found[key] = tuple(part.strip() for part in value.split(BETWEEN.strip()))
         else:
             found[key] = value
     return found
+
+
+def texts_of(cell: str) -> tuple[str, ...]:
+    """The texts of a cell: parted by |, or by semicolons or commas where there is no |.
+
+    Examples
+    --------
+    >>> texts_of("Yes, owned | No"), texts_of("1; 2"), texts_of("1, 2"), texts_of("refused, other |")
+    (('Yes, owned', 'No'), ('1', '2'), ('1', '2'), ('refused, other',))
+    """
+    sign = next((each for each in (SEPARATOR, ";", ",") if each in cell), SEPARATOR)
+    return tuple(filter(None, map(str.strip, cell.split(sign))))
+
+
+def rules_of(cell: str) -> tuple[str, ...]:
+    """The rules of a cell, parted by |: the names in them may hold commas."""
+    return tuple(filter(None, map(str.strip, cell.split(SEPARATOR))))
+
+
+# How a cell of several texts is read, by attribute.
+LISTS: dict[str, Callable[[str], tuple[str, ...]]] = {
+    "missing": texts_of,
+    "categories": lambda cell: spelled_out(texts_of(cell)),
+    "labels": texts_of,
+    "rules": rules_of,
+}
+
+
+def cell_of(texts: Sequence[str]) -> str:
+    """A cell that `texts_of` reads as these texts.
+
+    Examples
+    --------
+    >>> cell_of(["1", "2"]), cell_of(["refused, other"])
+    ('1|2', 'refused, other|')
+    """
+    alone = len(texts) == 1 and any(sign in texts[0] for sign in ";,")
+    return SEPARATOR.join(texts) + (SEPARATOR if alone else "")
 
 
 def _of_nist(found: Mapping[str, Any], name: str) -> list[dict[str, Any]]:

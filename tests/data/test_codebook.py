@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synth_core.data.codebook import Codebook, Entry, parse_codebook
+from synth_core.data.codebook import Codebook, Entry, cell_of, parse_codebook, texts_of
 from synth_core.data.outcome import numeric_outcome
 from synth_core.data.readers import ReadOptions
 from synth_core.data.table import declared_again, read_table
@@ -106,6 +106,23 @@ def test_a_codebook_that_a_spreadsheet_saved_is_read():
     size, inc = parse_codebook(rows.encode("cp1252"), "b.csv").columns
     assert (size.column, size.categories, size.labels) == ("größe", ("1", "2"), ("klein", "groß"))
     assert (inc.decimal, parse_codebook(rows.encode("utf-8-sig"), "b.csv").columns) == (",", (size, inc))
+
+
+@pytest.mark.parametrize(
+    "cells", ["1 to 3,no; yes; maybe", '"1, 2, 3","no, yes, maybe"', "1|2|3,no|yes|maybe"]
+)
+def test_categories_are_parted_as_one_writes_them(cells):
+    """Commas were taken for a part of the only category."""
+    rows = f'column,kind,categories,labels,missing\nsize,ordered,{cells},"N, -9"\n'
+    [entry] = parse_codebook(rows.encode(), "b.csv").columns
+    assert (entry.categories, entry.labels) == (("1", "2", "3"), ("no", "yes", "maybe"))
+    assert entry.missing == ("N", "-9")
+
+
+@given(st.lists(st.text("ab ,;", min_size=1, max_size=5), max_size=3))
+def test_texts_of_a_cell_are_read_as_they_were_written(texts):
+    kept = [each.strip() for each in texts if each.strip()]
+    assert texts_of(cell_of(kept)) == tuple(kept)
 
 
 def test_xml_that_would_unfold_is_refused():

@@ -6,7 +6,15 @@ from typing import Any
 
 import streamlit as st
 
-from synth_core.data.codebook import BETWEEN, SEPARATOR, Codebook, Entry, parse_codebook, spelled_out
+from synth_core.data.codebook import (
+    BETWEEN,
+    LISTS,
+    SEPARATOR,
+    Codebook,
+    Entry,
+    cell_of,
+    parse_codebook,
+)
 from synth_core.errors import InputError
 from synth_core.ui.data.roles import DECLARED_AS, PUBLIC, UNUSED, role_of
 from synth_core.ui.state import session
@@ -40,11 +48,7 @@ def declare(name: str, cells: dict[str, Any]) -> None:
 def attributes(entry: Entry, cells: dict[str, Any]) -> dict[str, Any]:
     """The attributes that changed cells of an entry say; a cell that was cleared is None."""
     given: dict[str, Any] = {name: cell for name, cell in cells.items() if cell not in (None, BLANK)}
-    for name in ("missing", "categories", "rules"):
-        if name in cells:
-            given[name] = tuple(filter(None, (cells[name] or "").split(SEPARATOR)))
-    if "categories" in given:
-        given["categories"] = spelled_out(given["categories"])
+    given |= {name: read(cells[name] or "") for name, read in LISTS.items() if name in cells}
     if len(given.get("categories", entry.categories)) != len(entry.labels):
         given["labels"] = ()  # of other categories
     if "role" in cells:
@@ -81,15 +85,15 @@ def entry_fields(name: str) -> None:
         (
             "missing",
             "Missing marks",
-            SEPARATOR.join(entry.missing),
-            f"Texts that mean missing, parted by {SEPARATOR}",
+            cell_of(entry.missing),
+            "Texts that mean missing, parted by commas, or by | where one holds a comma",
         ),
         (
             "categories",
             "Categories of the column",
-            SEPARATOR.join(entry.categories),
-            f"All that may occur, in their order, parted by {SEPARATOR}; 1 to 12 stands for twelve. Take them from the "
-            "questionnaire.",
+            cell_of(entry.categories),
+            "All that may occur, in their order, parted by commas, or by | where one holds a comma; 1 to 12 stands for "
+            "twelve. Take them from the questionnaire.",
         ),
         (
             "bounds",
