@@ -29,6 +29,7 @@ from synth_core.system.number_text import ceiling, over_data_sets, signed
 
 PAIRS = 6  # that are shown, the worst first
 MAPS = 4  # mechanisms whose cells are shown side by side
+MANY_LABELS = 16  # of all maps, below which they stand further apart
 MANY_MAPS = 3  # whose names have little room
 DIVERGING = [[0.0, "#2563eb"], [0.5, "rgba(128,128,128,0.08)"], [1.0, "#d97706"]]
 
@@ -239,7 +240,14 @@ def pair_figure(
             }
         )
         layout[f"xaxis{number}"] = axis(
-            shown(names[1]), domain=[i * width + 0.01, (i + 1) * width - 0.01], type="category", tickangle=-35
+            shown(names[1]),
+            domain=[i * width + 0.01, (i + 1) * width - 0.01],
+            type="category",
+            **(
+                {"tickangle": -55, "tickfont": {"size": 9}}
+                if len(maps) * len(across) > MANY_LABELS
+                else {"tickangle": -35}
+            ),
         )
         layout["annotations"].append(
             {

@@ -63,12 +63,13 @@ def choose_map() -> MapRequest | None:
     chosen = session.choices().explore.mechanisms
     if words := _of_records(subject, chosen):
         said.caption(session.plain(words))
-    refused = subject.left_out(chosen)
-    used = set().union(*(find_mechanism(key).tuning for key in chosen if key not in refused))
+    settings = subject.settings(session.settings(match_epsilon=None))
+    _offer_compared(subject, settings, chosen)
+    left_out = subject.left_out(chosen)
+    used = set().union(*(find_mechanism(key).tuning for key in chosen if key not in left_out))
     possible = [name for name, kind in KNOBS.items() if kind.tuning in used]
     if possible:
         _choose_sweeps(choices, possible)
-    settings = subject.settings(session.settings(match_epsilon=None))
     refused = _refused(subject, settings, chosen)
     mapped = [m for m in chosen if m not in refused]
     if not mapped:
@@ -77,7 +78,6 @@ def choose_map() -> MapRequest | None:
             if chosen
             else "Choose at least one mechanism."
         )
-    _offer_compared(subject, settings, chosen)
     say_left_out(refused)
     if not mapped:
         return None
