@@ -144,9 +144,9 @@ class MeasuredModel:
     ) -> NDArray[np.bool_] | None:
         """The cells that are possible, less those that structural missing values leave nobody in."""
         for each in (each for each in self.structural if begin <= each.variable < end):
-            n = self.public.variables[each.variable].n
-            missing = each.missing[cells[:, each.column]]
-            own = missing[:, None] == (np.arange(n) == n - 1)
+            n, code = self.public.variables[each.variable].n, cells[:, each.column]
+            own = np.repeat(~each.missing[code, None], n, axis=1)
+            own[:, -1] = ~each.there[code]
             left = np.ones((len(cells), *shape), dtype=bool) if possible is None else possible
             left = left & own.reshape(
                 len(own), *(n if j == each.variable - begin else 1 for j in range(len(shape)))

@@ -19,7 +19,8 @@ from synth_core.analysis.measured.cells import PublicSide
 from synth_core.analysis.measured.log_linear import Array, NoisyTable
 
 LEVEL = 0.01  # that zeros which are true are not taken for such
-CLEAR = 6.0  # deviations of the noise that a group without any value has records, one at least
+CLEAR = 6.0  # deviations of the noise that a group without any value has records, one group at least
+TOLD = 3.0  # and every group of which anything is taken for decided
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +31,14 @@ class StructuralMissing:
     ----------
     column, variable : int
         Of the public columns, and of the sensitive ones.
-    missing : array of bool of shape (n_cells,)
-        Whether they are, by cell of the column.
+    missing, there : array of bool of shape (n_cells,)
+        In which cells of the column all are missing, and in which none; a cell of too few records to tell is neither.
     """
 
     column: int
     variable: int
     missing: NDArray[np.bool_]
+    there: NDArray[np.bool_]
 
 
 def structural_missing(public: PublicSide, tables: Sequence[NoisyTable]) -> list[StructuralMissing]:
@@ -44,30 +46,31 @@ def structural_missing(public: PublicSide, tables: Sequence[NoisyTable]) -> list
     found = []
     for k, variable in enumerate(public.variables):
         for column in range(len(public.shape)) if variable.missing else ():
-            decides = _decides(public, tables, column, k)
-            if decides is not None:
-                found.append(StructuralMissing(column, k, decides))
+            decided = _decided(public, tables, column, k)
+            if decided is not None:
+                found.append(decided)
     return found
 
 
-def _decides(
+def _decided(
     public: PublicSide, tables: Sequence[NoisyTable], column: int, variable: int
-) -> NDArray[np.bool_] | None:
-    """In which cells of a public column all values of a variable are missing, if in every cell all are or none."""
+) -> StructuralMissing | None:
+    """What a public column decides of a variable, if all values of each of its cells are missing or none."""
     missing, variance = _missing(public, tables, (column,), variable)
     if not np.isfinite(variance):
         return None
     records = np.bincount(public.codes[:, column], public.shares, public.shape[column])
-    deviation = np.sqrt(variance)
-    all_of = missing > records / 2
-    away = np.where(all_of, records - missing, missing) / deviation
+    lacking, having = missing / np.sqrt(variance), (records - missing) / np.sqrt(variance)
+    all_of = lacking > having
+    away = np.minimum(lacking, having)  # of those of whom there should be none
     in_all, of_all = _missing(public, tables, (), variable)
-    sums = np.append(
-        away, (in_all[0] - records[all_of].sum()) / np.sqrt(of_all) if np.isfinite(of_all) else []
-    )
-    clear = (all_of & (records > CLEAR * deviation)).any() and not all_of.all()
-    fits = float(sums @ sums) < scipy.stats.chi2(len(sums)).isf(LEVEL)
-    return all_of if clear and fits else None
+    if np.isfinite(of_all):
+        away = np.append(away, (in_all[0] - records[all_of].sum()) / np.sqrt(of_all))
+    clear = (all_of & (lacking > CLEAR)).any() and not all_of.all()
+    if not clear or float(away @ away) > scipy.stats.chi2(len(away)).isf(LEVEL):
+        return None
+    told = np.maximum(lacking, having) > TOLD
+    return StructuralMissing(column, variable, all_of & told, ~all_of & told)
 
 
 def _missing(

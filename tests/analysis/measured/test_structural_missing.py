@@ -17,11 +17,13 @@ SETS = [
 ]  # fmt: skip
 
 
-def file(rng, children_with_pay=0.0, others_without=0.0):
-    """The public side, and the cells of pay and job: children, the first of three ages, have no pay."""
+def file(rng, children_with_pay=0.0, others_without=0.0, job_with_pay=False):
+    """The public side, and the cells of pay and job: children, the first of three ages, have no pay, maybe no job."""
     ages, areas = rng.integers(0, AGES, N), rng.integers(0, AREAS, N)
     pay, job = rng.integers(0, PAY - 1, N), rng.integers(0, JOBS, N)
     absent = np.where(ages == 0, rng.random(N) >= children_with_pay, rng.random(N) < others_without)
+    if job_with_pay:
+        job = np.where(absent, JOBS - 1, rng.integers(0, JOBS - 1, N))
     two = Variable("pay", PAY - 1, ordered=True, missing=True), Variable("job", JOBS - 1, missing=True)
     public = PublicSide(("age", "area"), np.column_stack([ages, areas]), (AGES, AREAS), (True, False), two)
     return public, np.column_stack([np.where(absent, PAY - 1, pay), job])
@@ -40,9 +42,14 @@ def counted(public, codes, deviation, rng):
 
 
 def decided(public, tables):
+    """Of each public column and variable in which cells all values are missing, and in which none."""
     return {
-        (each.column, each.variable): each.missing.tolist() for each in structural_missing(public, tables)
+        (each.column, each.variable): (each.missing.tolist(), each.there.tolist())
+        for each in structural_missing(public, tables)
     }
+
+
+CHILDREN = [True, False, False], [False, True, True]
 
 
 def test_missing_values_are_counted_as_by_a_loop(rng):
@@ -76,7 +83,7 @@ def test_what_decides_is_seen_and_nothing_else(rng):
     """At level 0.01: of 200 noises 2 are expected to hide it, and more than 8 with probability 0.0003."""
     public, codes = file(rng)
     noises = [decided(public, counted(public, codes, 15.0, rng)) for _ in range(200)]
-    assert sum(each == {(0, 0): [True, False, False]} for each in noises) >= 192
+    assert sum(each == {(0, 0): CHILDREN} for each in noises) >= 192
     [found] = structural_missing(public, counted(public, codes, 1.0, rng))
     assert structural_words(public, [found]) == (
         " As far as these counts tell, it is decided whether a value is missing of pay by age."
@@ -93,6 +100,21 @@ def test_a_tenth_that_is_otherwise_is_no_zero(children_with_pay, others_without,
 def test_noise_that_hides_a_group_tells_nothing_of_it(rng):
     public, codes = file(rng)
     assert not decided(public, counted(public, codes, 300.0, rng))
+
+
+def test_a_sensitive_column_decides_nothing(rng):
+    """Noise hides too many of whom it would say that there are none: of a variable only public columns are asked."""
+    public, codes = file(rng, job_with_pay=True)
+    assert decided(public, counted(public, codes, 12.0, rng)) == {(0, 0): CHILDREN, (0, 1): CHILDREN}
+
+
+def test_of_a_group_too_small_to_tell_nothing_is_decided(rng):
+    public, codes = file(rng)
+    few = np.flatnonzero(public.codes[:, 0] == 2)[3:]
+    kept = np.setdiff1d(np.arange(N), few)
+    some = PublicSide(public.names, public.codes[kept], public.shape, public.ordered, public.variables)
+    found = decided(some, counted(some, codes[kept], 15.0, rng))
+    assert found == {(0, 0): ([True, False, False], [False, True, False])}
 
 
 def model_of(public, tables):
