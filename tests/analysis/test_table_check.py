@@ -1,12 +1,14 @@
 """What stands out in a synthetic table: against naive loops, and against chance where nothing does."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy
 
+from synth_core.analysis.check.shape import shape_of
 from synth_core.analysis.check.table_check import SensitiveValues, TableCheck, chance, check_table, coded
 from synth_core.analysis.check.unlikely import ALPHA, FACTOR, unlikely
 from synth_core.analysis.check.words import groups_words, unlikely_words, variables_words
@@ -290,3 +292,28 @@ def test_a_few_values_far_beyond_all_others_stand_out_by_the_mean(rng):
     assert near.means is None and not near.stands_out
     assert far.distance <= far.limit and not far.shares and far.stands_out
     assert "; its mean is 200," in variables_words(check)
+
+
+def test_shares_of_the_shape_are_of_all_records_as_those_of_the_gate(rng):
+    """Of 400 records with a value missing in three of four, a tenth is zero: 10 % and not 40 % of those there."""
+    pay = np.repeat([np.nan, 0.0, 5.0, -2.0], [300, 40, 40, 20])
+    kind = np.repeat([np.nan, 0.0, 1.0], [200, 150, 50])
+    made = {"pay": np.full((1, 400), np.nan), "kind": rng.permutation(kind)[None]}
+    settings = {
+        name: SimpleNamespace(outcome_categories=of) for name, of in (("pay", None), ("kind", ("a", "b")))
+    }
+    analysis = SimpleNamespace(
+        confidential={"pay": pay, "kind": kind},
+        synthetic=lambda result: made,
+        outcomes=settings,
+        loaded=SimpleNamespace(codebook=None),
+    )
+    told = {(each.variable, each.what): each for each in shape_of(analysis, None)}
+    mine = {what: told["pay", what].confidential for what in ("missing", "zero", "below zero")}
+    assert mine == {"missing": "75.0 %", "zero": "10.0 %", "below zero": "5.0 %"}
+    assert (told["pay", "zero"].synthetic, told["pay", "missing"].synthetic) == ("0.0 %", "100.0 %")
+    assert (told["pay", "half is below"].confidential, told["pay", "half is below"].synthetic) == ("0", "–")
+    shares = {
+        what: (each.confidential, each.synthetic) for (name, what), each in told.items() if name == "kind"
+    }
+    assert shares == {"missing": ("50.0 %",) * 2, "a": ("37.5 %",) * 2, "b": ("12.5 %",) * 2}

@@ -49,7 +49,8 @@ def _text(cell: Any) -> str:
 
 def shape_of(analysis: AnyAnalysis[Any], result: AnyResult) -> tuple[ShapeLine, ...]:
     """Of each sensitive variable what is missing, zero or below it and its quartiles, or its most frequent categories:
-    a line for each, with a text of either table. Of synthetic tables all are taken together.
+    a line for each, with a text of either table. Of synthetic tables all are taken together. Shares are of all records,
+    as those that the gate tells; quartiles are of the values that are there.
     """
     lines, confidential = [], analysis.confidential
     for name, synthetic in analysis.synthetic(result).items():
@@ -76,7 +77,7 @@ def _of_categories(sides: tuple[Array, Array], labels: tuple[str, ...]) -> list[
     common = np.argsort(-counts[0], kind="stable")[:COMMON]
     return [
         {"missing": _share(np.isnan(side))}
-        | {labels[code]: percent(count[code] / max(1, count.sum())) for code in common}
+        | {labels[code]: percent(count[code] / max(1, len(side))) for code in common}
         for side, count in zip(sides, counts, strict=True)
     ]
 
@@ -87,10 +88,11 @@ def _share(chosen: NDArray[np.bool_]) -> str:
 
 def _of_numbers(values: Array) -> dict[str, str]:
     there = values[~np.isnan(values)]
-    if not there.size:
-        return {"missing": _share(np.isnan(values))} | dict.fromkeys(QUARTILES, "–")
+    quartiles = dict.fromkeys(QUARTILES, "–")  # where no value is there
+    if there.size:
+        quartiles = {what: measured(float(np.quantile(there, share))) for what, share in QUARTILES.items()}
     return {
         "missing": _share(np.isnan(values)),
-        "below zero": _share(there < 0),
-        "zero": _share(there == 0),
-    } | {what: measured(float(np.quantile(there, share))) for what, share in QUARTILES.items()}
+        "below zero": _share(values < 0),
+        "zero": _share(values == 0),
+    } | quartiles

@@ -21,7 +21,7 @@ def show_look(summaries: list[ResultSummary]) -> None:
     ):
         st.caption(
             "The shape of each sensitive variable in the confidential table, and in the synthetic table of each "
-            "mechanism."
+            "mechanism: shares of all records, and quartiles of the values that are there."
         )
         st.table(_shapes(known))
         chosen = st.selectbox(
