@@ -141,7 +141,7 @@ def by_group(
         if survey is None:
             both, weights = statistics(real, made, asked, seed), None
         else:
-            own = survey.of(group.rows)
+            own = survey.within(group.rows)
             both = weighted_statistics((real, own), [(each, own) for each in made], asked)
             weights = own.weights, own.weights
         distances = [ecdf_distance(real, each, weights).ecdf_max for each in made]

@@ -39,6 +39,7 @@ def linearised_error(scores: Array, survey: Survey) -> Array:
 
     Scores of records that were drawn together are summed, and vary around the mean of their stratum. Of a stratum with
     one such sum nothing is known of how they vary: it is held against the mean of all, which is as a rule too much.
+    Where only some of what was drawn from a stratum is here, the sums of the others are 0.
 
     Parameters
     ----------
@@ -61,18 +62,24 @@ def linearised_error(scores: Array, survey: Survey) -> Array:
         scores, strata = summed, None if strata is None else strata[first]
     if len(scores) < 2:
         return np.full(scores.shape[1:], np.nan)
-    apart = [scores]
+    apart, drawn = [scores], [len(scores)]
     if strata is not None:
         order = np.argsort(strata, kind="stable")
         apart = np.split(scores[order], np.flatnonzero(np.diff(strata[order])) + 1)
-    return np.asarray(np.sqrt(sum(_variance_of_sum(each, scores.mean(axis=0)) for each in apart)))
+        drawn = [len(each) for each in apart]
+        if survey.drawn is not None:
+            drawn = survey.drawn[np.unique(strata)].tolist()
+    middle = scores.mean(axis=0)
+    return np.asarray(
+        np.sqrt(sum(_variance_of_sum(each, n, middle) for each, n in zip(apart, drawn, strict=True)))
+    )
 
 
-def _variance_of_sum(scores: Array, middle: Array) -> Array:
-    """The variance of the sum of what was drawn from one stratum."""
-    n = len(scores)
-    centre = scores.mean(axis=0) if n > 1 else middle
-    return np.asarray(n / max(n - 1, 1) * ((scores - centre) ** 2).sum(axis=0))
+def _variance_of_sum(scores: Array, n: int, middle: Array) -> Array:
+    """The variance of the sum of what was drawn from one stratum: n scores, of which those that are not here are 0."""
+    centre = scores.sum(axis=0) / n if n > 1 else middle
+    around = ((scores - centre) ** 2).sum(axis=0) + (n - len(scores)) * centre**2
+    return np.asarray(n / max(n - 1, 1) * around)
 
 
 def standard_error(values: Array, survey: Survey) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -37,25 +37,46 @@ class Survey:
         Which records were drawn together, as codes; None: each by itself.
     strata : array of int of shape (n_records,), optional
         The stratum that each was drawn from, as codes; None: all from one.
+    drawn : array of int of shape (n_strata,), optional
+        How many records, or units, were drawn from each stratum, by its code; None: those that are here.
     """
 
     weights: Array
     units: NDArray[np.int64] | None = None
     strata: NDArray[np.int64] | None = None
+    drawn: NDArray[np.int64] | None = None
 
     def of(self, rows: Rows | NDArray[np.int64]) -> Survey:
         """That of some records."""
         units, strata = (None if each is None else each[rows] for each in (self.units, self.strata))
-        return Survey(self.weights[rows], units, strata)
+        return Survey(self.weights[rows], units, strata, self.drawn)
+
+    def again(self, rows: NDArray[np.int64]) -> Survey:
+        """That of records which have the design of some of these, one as often as it is named: a sample of its own."""
+        return replace(self.of(rows), drawn=None)
+
+    def within(self, rows: Rows | NDArray[np.int64]) -> Survey:
+        """That of records that happened to be drawn, such as those with a value: their number is by chance too.
+
+        Those of a stratum were drawn among all that were drawn of it, see `linearised_error`.
+        """
+        if self.strata is None or self.drawn is not None:
+            return self.of(rows)
+        strata = self.strata
+        if self.units is not None:
+            strata = np.unique(np.column_stack([strata, self.units]), axis=0)[:, 0]
+        return replace(self, drawn=np.bincount(strata)).of(rows)
 
 
 def read_survey(table: Table, weight: str, units: str | None, strata: str | None, rows: Rows) -> Survey:
     """The survey weights of some rows, with the units and strata they are in; raises InputError as `read_weights`."""
     of_units, of_strata = (
-        None if name is None else pd.factorize(table.frame[name])[0].astype(np.int64)[rows]
+        None if name is None else pd.factorize(table.frame[name])[0].astype(np.int64)
         for name in (units, strata)
     )
-    return Survey(read_weights(table, weight, rows), of_units, of_strata)
+    weights = np.full(len(rows), np.nan)  # those of rows that are not used are not looked at
+    weights[rows] = read_weights(table, weight, rows)
+    return Survey(weights, of_units, of_strata).within(rows)
 
 
 def check_strata(table: Table, name: str) -> None:

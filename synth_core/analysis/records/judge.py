@@ -72,7 +72,7 @@ class Judge:
                 as_predictors(self.parts),
                 settings.percentiles,
                 settings.seed,
-                None if survey is None else (survey, survey if rows is None else survey.of(rows)),
+                None if survey is None else (survey, survey if rows is None else survey.again(rows)),
             ),
             attribute_disclosure(tables, len(self.predictors)),
         )

@@ -101,7 +101,8 @@ def number_measures(
                 found = statistics(mine, theirs[None, :], percentiles, seed)
         else:
             ours, other = (
-                survey.of(~np.isnan(values[each.name])) for survey, values in zip(surveys, sides, strict=True)
+                survey.within(~np.isnan(values[each.name]))
+                for survey, values in zip(surveys, sides, strict=True)
             )
             overlaps = coefficient_overlaps(confidential_fit, synthetic_fit, (ours, other))
             spread = _spread(mine, ours.weights)

@@ -364,7 +364,7 @@ class RecordsAnalysis:
             if part.of_missing or any(np.isnan(values).all() for values in sets):
                 continue
             mine = outcome_values(self.table, part.name, s.outcome_categories)
-            confidential, *synthetic = [(v[~np.isnan(v)], survey.of(~np.isnan(v))) for v in (mine, *sets)]
+            confidential, *synthetic = [(v[~np.isnan(v)], survey.within(~np.isnan(v))) for v in (mine, *sets)]
             found.append(
                 population_of(part.name, name, confidential, synthetic, s.percentiles, s.outcome_categories)
             )
