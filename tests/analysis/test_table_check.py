@@ -317,3 +317,28 @@ def test_shares_of_the_shape_are_of_all_records_as_those_of_the_gate(rng):
         what: (each.confidential, each.synthetic) for (name, what), each in told.items() if name == "kind"
     }
     assert shares == {"missing": ("50.0 %",) * 2, "a": ("37.5 %",) * 2, "b": ("12.5 %",) * 2}
+
+
+def test_a_group_whose_values_are_missing_too_often_stands_out(rng):
+    """8 % are missing in the north and 45 % of the synthetic ones; over all areas as many, and values that are there
+    have one distribution.
+    """
+    area = rng.choice(list("nsew"), 4000)
+
+    def pay(rates):
+        values = rng.lognormal(10, 1, 4000)
+        values[rng.random(4000) < pd.Series(area).map(rates).to_numpy()] = np.nan
+        return values
+
+    mine = pay({"n": 0.08, "s": 0.08, "e": 0.5, "w": 0.5})
+    made = pay({"n": 0.45, "s": 0.12, "e": 0.46, "w": 0.13})
+    found = check_table([SensitiveValues("pay", mine, made[None])], pd.DataFrame({"area": area}))
+    distances = {(each.name, each.value): each.distance for each in found.groups}
+    assert set(distances) == {("whether pay is missing", "n"), ("whether pay is missing", "w")}
+    for value in "nw":
+        shares = [np.isnan(side[area == value]).mean() for side in (mine, made)]
+        assert distances["whether pay is missing", value] == pytest.approx(abs(shares[1] - shares[0]))
+    assert found.n_groups == 8 and "2 of 8 groups are off" in groups_words(found)
+    assert "whether pay is missing of those with area n by 3" in groups_words(found)
+    whole = check_table([SensitiveValues("pay", mine, mine[None])], pd.DataFrame({"area": area}))
+    assert not whole.groups and whole.n_groups == 8

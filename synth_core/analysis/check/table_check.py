@@ -44,6 +44,17 @@ class SensitiveValues:
     synthetic: Array
     categories: tuple[str, ...] | None = None
 
+    @property
+    def may_be_missing(self) -> bool:
+        """Whether some value is missing in either table."""
+        return any(bool(np.isnan(side).any()) for side in (self.confidential, self.synthetic))
+
+    @property
+    def presence(self) -> SensitiveValues:
+        """Whether each value is missing."""
+        mine, theirs = (np.isnan(side).astype(float) for side in (self.confidential, self.synthetic))
+        return SensitiveValues(f"whether {self.name} is missing", mine, theirs, ("present", "missing"))
+
 
 @dataclass(frozen=True)
 class Share:
@@ -86,7 +97,18 @@ class VariableFit:
 
 @dataclass(frozen=True)
 class GroupFit:
-    """How close the distribution of a variable is among the records with one value of another column."""
+    """How close the distribution of a variable, or whether it is missing, is among the records of a group.
+
+    Attributes
+    ----------
+    name : str
+        The variable, or "whether … is missing".
+    column, value : str
+        Records of the group have one value of another column.
+    n_records : int
+        Of the confidential ones that were looked at, those with that value.
+    distance : float
+    """
 
     name: str
     column: str
@@ -290,19 +312,24 @@ def _differs(counts: Sequence[int], sizes: tuple[int, int], n_tests: int) -> boo
 def _groups(
     variables: Sequence[SensitiveValues], tables: DiscretisedTables
 ) -> tuple[tuple[GroupFit, ...], int]:
-    """Groups of the records of either table by each other column; a distance is the mean over the synthetic tables."""
+    """Groups of the records of either table by each other column; a distance is the mean over the synthetic tables.
+
+    Of a variable that may be missing the values that are there are compared, and whether they are.
+    """
     n, (n_datasets, n_synthetic) = len(tables.confidential), variables[0].synthetic.shape
     rows, rows_synthetic = (
         np.random.default_rng(0).permutation(size)[:MOST_RECORDS] for size in (n, n_synthetic)
     )
     by = [column for column in range(len(tables.names)) if 1 < tables.n_codes[column] <= MOST_CODES]
-    n_tests = sum(tables.n_codes[column] for column in by) * len(variables)
+    compared = [(each.name, each) for each in variables]
+    compared += [(each.name, each.presence) for each in variables if each.may_be_missing]
+    n_tests = sum(tables.n_codes[column] for column in by) * len(compared)
     found, n_groups = [], 0
-    for each in variables:
+    for own_column, each in compared:
         mine, sets = each.confidential[rows], each.synthetic[:, rows_synthetic]
         there = ~np.isnan(mine)
         for column in by:
-            if tables.names[column] == each.name:
+            if tables.names[column] == own_column:
                 continue
             codes = tables.confidential[rows, column]
             codes_synthetic = tables.synthetic[:, column].reshape(n_datasets, -1)[:, rows_synthetic]
