@@ -99,11 +99,11 @@ def cell_limits(limit: Limit, variables: Sequence[Variable], categories: Categor
 
 def _ends_of_cells(variable: Variable) -> list[tuple[float, float]]:
     """The smallest and the largest number of each bracket."""
+    if variable.discrete:
+        return [(float(least), float(most)) for least, most in zip(*variable.whole_ends, strict=True)]
     edges, found = variable.edges, []
     for k, (begin, end) in enumerate(itertools.pairwise(edges)):
-        if variable.discrete:
-            begin, end = np.ceil(begin), max(np.ceil(end) - 1, np.ceil(begin))
-        elif begin < end and k < variable.n_values - 1:
+        if begin < end and k < variable.n_values - 1:
             end = np.nextafter(end, -np.inf)
         found.append((float(begin), float(end)))
     return found

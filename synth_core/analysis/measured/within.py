@@ -81,9 +81,11 @@ def values_of(variable: Variable, codes: Codes, shares: Array, places: Array) ->
     edges = fine_edges(variable)
     low, high = edges[bracket, found], edges[bracket, found + 1]
     if variable.discrete:
-        ends = np.array(variable.edges)[[bracket, bracket + 1]]
-        least = np.ceil(ends[0])
-        values = np.clip(whole_between(low, high, part), least, np.maximum(np.ceil(ends[1]) - 1, least))
+        least, most = (each[bracket] for each in variable.whole_ends)
+        last = (bracket == variable.n_values - 1) & (found == FINE_BINS - 1)  # whose end counts in it
+        values = np.clip(
+            whole_between(low, np.where(last, np.nextafter(high, np.inf), high), part), least, most
+        )
     else:
         values = low + part * (high - low)
     return np.where(absent, np.nan, values)

@@ -232,7 +232,7 @@ def test_counts_are_whole_and_those_of_a_fine_bin_as_likely(tmp_path):
     variable = Variable("visits", 3, (0.0, 0.0, 10.0, 60.0), True, discrete=True)
     places = (np.arange(30_000) + 0.5) / 30_000
     even = np.full((3, FINE_BINS), 1 / FINE_BINS)
-    for code, least, most in ((0, 0, 0), (1, 0, 9), (2, 10, 59)):
+    for code, least, most in ((0, 0, 0), (1, 1, 9), (2, 10, 60)):
         found = values_of(variable, np.full(len(places), code), even, places)
         assert (found % 1 == 0).all() and (found.min(), found.max()) == (least, most)
     rng = np.random.default_rng(4)
@@ -243,6 +243,23 @@ def test_counts_are_whole_and_those_of_a_fine_bin_as_likely(tmp_path):
     for key in ("measured", "measured_laplace"):
         made = RecordsAnalysis(table, (block,), common, Cache(tmp_path), noise=SeededNoise(3)).run(key)
         assert (made.drawn[0]["visits"] % 1 == 0).all()
+
+
+def test_the_top_code_of_a_count_and_a_zero_of_its_own_are_drawn_as_they_are_counted(kept):
+    """A quarter at the upper bound, whose bracket ends there, was released as one less; and zeros were too many."""
+    rng = np.random.default_rng(1)
+    visits = np.minimum(rng.poisson(17, 1_000), 20)
+    visits[:300] = np.where(np.arange(300) % 3 == 0, 0, visits[:300])
+    table = Table("visits", pd.DataFrame({"visits": visits}), False)
+    declared = {"bounds": (0.0, 20.0)}, {"bracket_edges": (0.0, 0.0, 12.0, 20.0)}
+    for how, numbers in zip(
+        declared, ((0, 19, 20), (0,)), strict=True
+    ):  # fine bins of brackets hold 19 and 20
+        settings = make_settings(outcome="visits", model="poisson", epsilon=20.0, **how)
+        values = Analysis(table, settings, kept, noise=SeededNoise(2)).run("measured").synthetic[0]
+        for number in numbers:
+            assert (values == number).sum() == pytest.approx((visits == number).sum(), abs=12)
+        assert values.max() == 20
 
 
 def test_kept_tables_are_of_the_categories_in_their_order(kept):
