@@ -47,26 +47,30 @@ class Variable:
 
     @property
     def whole_ends(self) -> tuple[Array, Array]:
-        """The smallest and the largest whole number of each bracket of a count, of shape (n_brackets,) each.
-
-        A number that is a bracket of its own is in no other, and the last bracket has its end, such as a top code.
-
-        Examples
-        --------
-        >>> Variable("visits", 3, (0.0, 0.0, 10.0, 60.0), discrete=True).whole_ends
-        (array([ 0.,  1., 10.]), array([ 0.,  9., 60.]))
-        """
-        edges = np.array(self.edges)
-        begin, end = edges[:-1], edges[1:]
-        alone = np.append(False, begin[:-1] == begin[1:])  # the number that a bracket begins with
-        least = np.where(alone, np.floor(begin) + 1, np.ceil(begin))
-        most = np.ceil(end) - 1
-        most[-1] = np.floor(end[-1])
-        return least, np.maximum(most, least)
+        """Those of the brackets of a count, see `whole_ends`."""
+        return whole_ends(self.edges)
 
     def codes(self, values: Array) -> Codes:
         """Cells of numbers or codes of categories, missing as NaN; of shape (n_records,)."""
         return cell_codes(values, self.edges, self.n_values)
+
+
+def whole_ends(edges: tuple[float, ...]) -> tuple[Array, Array]:
+    """The smallest and the largest whole number of each bracket, of shape (n_brackets,) each.
+
+    A number that is a bracket of its own is in no other, and the last bracket has its end, such as a top code.
+
+    Examples
+    --------
+    >>> whole_ends((0.0, 0.0, 10.0, 60.0))
+    (array([ 0.,  1., 10.]), array([ 0.,  9., 60.]))
+    """
+    begin, end = np.array(edges[:-1]), np.array(edges[1:])
+    alone = np.append(False, begin[:-1] == begin[1:])  # the number that a bracket begins with
+    least = np.where(alone, np.floor(begin) + 1, np.ceil(begin))
+    most = np.ceil(end) - 1
+    most[-1] = np.floor(end[-1])
+    return least, np.maximum(most, least)
 
 
 def cell_codes(values: Array, edges: tuple[float, ...], n_values: int) -> Codes:

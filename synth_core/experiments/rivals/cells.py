@@ -16,7 +16,7 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
-from synth_core.analysis.measured.variable import cell_codes
+from synth_core.analysis.measured.variable import cell_codes, whole_ends
 from synth_core.analysis.records.blocks import Block
 from synth_core.errors import InputError
 from synth_core.models import Options, family
@@ -51,12 +51,15 @@ class Cells:
         value is uniform within its bin.
     missing : bool
         Whether missing values have a cell of their own.
+    discrete : bool
+        Whether it is a count: then whole numbers of a bin are equally likely.
     """
 
     name: str
     categories: tuple[str, ...] = ()
     edges: tuple[float, ...] = ()
     missing: bool = False
+    discrete: bool = False
 
     @property
     def n(self) -> int:
@@ -77,15 +80,18 @@ class Cells:
         return cell_codes(column.to_numpy(dtype=float), self.edges, self.n - self.missing)
 
     def values(self, codes: Codes, rng: np.random.Generator) -> pd.Series:
-        """A value for each code: the category, or a number uniform within its bin."""
+        """A value for each code: the category, or a number uniform within its bin, a whole one of a count."""
         absent = (codes == self.n - 1) & self.missing
         place = np.where(absent, 0, codes)
         if self.categories:
             values = np.array(self.categories, dtype=object)[place]
             values[absent] = None
             return pd.Series(values, dtype=object)
-        edges = np.array(self.edges)
-        numbers = edges[place] + rng.random(len(codes)) * np.diff(edges)[place]
+        edges, part = np.array(self.edges), rng.random(len(codes))
+        numbers = edges[place] + part * np.diff(edges)[place]
+        if self.discrete:
+            least, most = (each[place] for each in whole_ends(self.edges))
+            numbers = least + np.floor(part * (most - least + 1))
         numbers[absent] = np.nan
         return pd.Series(numbers)
 
@@ -102,20 +108,20 @@ def cells_of(block: Block, edges: Edges) -> Cells:
     InputError
         If edges do not ascend; UndeclaredBins if they are needed and not given.
     """
-    missing = block.missing is not None
+    missing, discrete = block.missing is not None, family(block.model).discrete
     if "categories" in family(block.model).uses:
         if block.name in edges:
             raise InputError(f"Edges are given (--edges) of '{block.name}', whose categories are its cells.")
         return Cells(block.name, tuple(block.options["categories"]), missing=missing)
     own = tuple(float(edge) for edge in block.options.get("bracket_edges", ()))
     if block.name not in edges and own:
-        return Cells(block.name, edges=own, missing=missing)
+        return Cells(block.name, edges=own, missing=missing, discrete=discrete)
     given = edges[block.name] if block.name in edges else _by_rule(block)
     check_edges(block.name, given)
     options = Options(zero_part=bool(block.options.get("zero_part")), bracket_edges=own)
     if family(block.model).has_zeros(options) or own.count(0.0) == 2:
         given = with_zero_alone(given)
-    return Cells(block.name, edges=given, missing=missing)
+    return Cells(block.name, edges=given, missing=missing, discrete=discrete)
 
 
 def _by_rule(block: Block) -> tuple[float, ...]:

@@ -82,3 +82,17 @@ def test_public_codes_are_levels_or_bins():
 def test_bins_that_are_not_declared_well_are_refused(block, edges, match):
     with pytest.raises(InputError, match=match):
         cells_of(block, edges)
+
+
+def test_counts_are_whole_so_that_a_histogram_of_each_number_is_the_table(rng):
+    """Uniform within [3, 4) a count of 3 was 3.7, and no record had a number that the table has."""
+    block = Block("kids", "poisson", {"bounds": (0.0, 7.0)})
+    cells = cells_of(block, {"kids": tuple(map(float, range(8)))})
+    kids = pd.Series(np.minimum(rng.poisson(2.0, 2_000), 5).astype(float))
+    assert cells.values(cells.codes(kids), rng).tolist() == kids.tolist()
+    wide = Cells("kids", edges=(0.0, 0.0, 3.0, 7.0), missing=True, discrete=True)
+    drawn = wide.values(np.repeat([0, 1, 2, 3], 3_000), rng).to_numpy().reshape(4, -1)
+    assert [sorted(set(each)) for each in drawn[:3]] == [[0], [1, 2], [3, 4, 5, 6, 7]]
+    assert np.isnan(drawn[3]).all()
+    shares = np.bincount(drawn[2].astype(int))[3:] / 3_000
+    assert np.abs(shares - 0.2).max() < 0.03
