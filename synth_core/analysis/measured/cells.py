@@ -24,6 +24,7 @@ from synth_core.data.units import LARGEST_CLASS, size_column, unit_sizes
 from synth_core.errors import InputError
 from synth_core.models import family
 from synth_core.models.bracketed import with_zero_alone
+from synth_core.models.ordered import OrderedLogit
 
 BOUNDED_CELLS = 20  # of a number of which bounds are declared and no edges
 FEW_VALUES = 20  # of a public number, each a cell of its own; one of more values is cut at its own quantiles
@@ -31,7 +32,7 @@ PUBLIC_CELLS = 10
 FREE, PRESENT = -1, -2
 _LEADING_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?(?!\.?\d)")
 WHOLE = 2520  # parts of a unit that counts as one record: noise is added to whole numbers; 1 to 10 divide it
-MAYBE_ORDERED = 4  # categories from which on their declared order may be one
+MAYBE_ORDERED = 4  # categories from which on their declared order may be one, whatever their family
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,7 +270,7 @@ def _variable(fits: Fits, missing: bool, label: str) -> Variable:
     s = fits.settings
     if s.outcome_categories is not None:
         n = len(s.outcome_categories)
-        ordered = True if fits.model.ordered else None if n >= MAYBE_ORDERED else False
+        ordered = None if n >= MAYBE_ORDERED or isinstance(fits.model, OrderedLogit) else False
         return Variable(s.outcome, n, (), ordered, missing)
     require_brackets(s, label)
     edges = tuple(float(edge) for edge in s.bracket_edges)
