@@ -41,6 +41,26 @@ def binned(values: Array, bins: int = BINS) -> Codes:
     return np.where(np.isnan(values), len(distinct), np.maximum(codes, 0)).astype(np.int64)
 
 
+def drawn_codes(values: Array, of_categories: bool) -> Codes:
+    """Codes of drawn values by which records are balanced: categories as they are, numbers in bins.
+
+    Zeros and missing values have codes of their own: in a bin with the smallest amounts the share of zeros would not
+    be balanced, nor that of a category in a bin with its neighbours.
+
+    Examples
+    --------
+    >>> drawn_codes(np.array([[0.0, 2.0], [2.0, np.nan]]), of_categories=False).tolist()
+    [[2, 0], [0, 1]]
+    """
+    if of_categories:
+        absent = np.isnan(values)
+        codes = np.where(absent, 0.0, values).astype(np.int64)
+        return np.where(absent, codes.max(initial=0) + 1, codes)
+    zero = values == 0
+    codes = binned(np.where(zero, np.nan, values))
+    return np.where(zero, codes.max(initial=0) + 1, codes)
+
+
 def balanced_choice(draws: Codes, public: Codes, rng: np.random.Generator) -> Codes:
     """Which draw each record keeps.
 

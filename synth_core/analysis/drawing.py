@@ -8,7 +8,7 @@ promises of the draw, it promises of the values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Literal, get_args
 
@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from synth_core.analysis.balanced_drawing import DRAWS, balanced_choice, binned
+from synth_core.analysis.balanced_drawing import DRAWS, balanced_choice, binned, drawn_codes
 from synth_core.data.decided import Possible
 from synth_core.mechanisms.randomness import spawnable
 from synth_core.models.base import OPEN, Array, Draws, Model, parted
@@ -108,7 +108,7 @@ def possible_values(
 
 def balanced_values(
     once: Callable[[Drawing], Mapping[str, Array]],
-    models: Iterable[Model],
+    models: Sequence[Model],
     design: Array,
     rng: np.random.Generator,
 ) -> dict[str, Array]:
@@ -128,7 +128,13 @@ def balanced_values(
     values = {name: np.stack([each[name] for each in draws]) for name in draws[0]}
     public = [binned(column) for column in design.T if np.ptp(column) > 0]
     kept = balanced_choice(
-        np.stack([binned(each) for each in values.values()], axis=-1),
+        np.stack(
+            [
+                drawn_codes(each, not model.ordered)
+                for each, model in zip(values.values(), models, strict=True)
+            ],
+            axis=-1,
+        ),
         np.column_stack(public) if public else np.zeros((len(design), 0), dtype=np.int64),
         rng,
     )

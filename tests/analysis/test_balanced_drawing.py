@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.balanced_drawing import DRAWS, balanced_choice, binned
+from synth_core.analysis.balanced_drawing import DRAWS, balanced_choice, binned, drawn_codes
 from synth_core.analysis.drawing import synthetic_values
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
@@ -91,3 +91,19 @@ def test_values_of_one_variable_and_the_same_for_the_same_seed(cache):
     whole = analysis.with_settings(drawing="balanced").run("unweighted")
     assert whole.synthetic.shape == (1, 200)
     assert np.isfinite(synthetic_values(analysis.model, draw, stream_of(1, 2**200, 5), "balanced")).all()
+
+
+def test_zeros_and_single_categories_are_balanced_too(rng):
+    """Of 600 records an independent share of zeros errs by 9, and one of 20 categories by 5; balanced by one or so."""
+    public = rng.integers(0, 3, (600, 1))
+    pay = np.where(rng.random((DRAWS, 600)) < 0.15, 0.0, rng.lognormal(10, 1, (DRAWS, 600)))
+    kind = rng.integers(0, 20, (DRAWS, 600)).astype(float)
+    kind[rng.random(kind.shape) < 0.1] = np.nan
+    codes = np.stack([drawn_codes(pay, False), drawn_codes(kind, True)], axis=-1)
+    kept = balanced_choice(codes, public, np.random.default_rng(1)), np.arange(600)
+    assert (pay[kept] == 0).sum() == pytest.approx((pay == 0).sum() / DRAWS, abs=3)
+    for code in range(20):
+        assert (kind[kept] == code).sum() == pytest.approx((kind == code).sum() / DRAWS, abs=4)
+    assert np.isnan(kind[kept]).sum() == pytest.approx(np.isnan(kind).sum() / DRAWS, abs=3)
+    told = drawn_codes(np.array([np.nan, 0.0, 3.0, *range(1, 40)]), False)
+    assert len({*told[:3]}) == 3 and not {*told[:2]} & {*told[2:]}
