@@ -102,7 +102,8 @@ def levels(fits: Fits) -> list[tuple[Codes, int]]:
 def trend_columns(fits: Fits) -> Array:
     """Every predictor that is a number, for every complete record, of shape (n_records, n_columns): trends follow them.
 
-    A public number is centred and scaled; an earlier sensitive one stands as it does in a design.
+    Each is centred and scaled; of an earlier sensitive one, which is what an anchor says of it, as it stands in a
+    design. What is missing, and a zero with a probability of its own, are on no trend: they have levels.
     """
     s, complete = fits.settings, fits.selection.complete
     found = [np.zeros((int(np.sum(complete)), 0))]
@@ -111,9 +112,19 @@ def trend_columns(fits: Fits) -> Array:
         if pd.api.types.is_numeric_dtype(column) and name not in s.categorical:
             found.append(_along(column.to_numpy(dtype=float)[complete]))
     found += [
-        each.columns(each.values(fits.table))[complete][:, :1] for each in s.earlier if not each.categories
+        _along_earlier(each, each.values(fits.table)[complete]) for each in s.earlier if not each.categories
     ]
     return np.hstack(found)
+
+
+def _along_earlier(each: EarlierVariable, values: Array) -> Array:
+    """An earlier sensitive number as one column, in deviations from the mean of those on the trend, 0 for others."""
+    along = each.columns(values)[:, 0]
+    on_trend = ~(np.isnan(values) | (each.zeros & (values == 0)))
+    if not on_trend.any():
+        return np.zeros((len(values), 1))
+    middle, spread = along[on_trend].mean(), along[on_trend].std() or 1.0
+    return np.where(on_trend, np.clip((along - middle) / spread, -FARTHEST, FARTHEST), 0.0)[:, None]
 
 
 def _along(values: Array) -> Array:

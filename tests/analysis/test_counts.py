@@ -12,12 +12,14 @@ from synth_core.analysis import counts as counting
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.counts import (
     NoisyCounts,
+    counting_model,
     greatest_share,
     laplace,
     levels,
     noisy_margins,
     order_scores,
     shares_given,
+    trend_columns,
     within_brackets,
 )
 from synth_core.analysis.records.blocks import Block
@@ -240,6 +242,36 @@ def test_noise_of_counts_does_not_flatten_slopes(cache):
     error = 0.7 / np.sqrt(1000)
     apart = slopes.mean() - SLOPE
     assert abs(apart) < 1.5 * error + 3 * slopes.std() / np.sqrt(8)
+
+
+@pytest.mark.parametrize("apart", ["missing", "zero"])
+def test_a_trend_by_an_earlier_number_is_of_those_who_have_one(apart, cache):
+    """Three of ten have none, and grades as of high pay: taken for the lowest pay of all they turned the trend about.
+
+    The top quarter of those with pay was expected 0.8 grades lower than it is, and the bottom one as much higher.
+    """
+    rng = np.random.default_rng(1)
+    none, level = rng.random(2000) < 0.3, rng.normal(size=2000)
+    pay = np.where(none, np.nan if apart == "missing" else 0.0, np.exp(10 + 0.8 * level).round())
+    place = 2.5 + 1.2 * np.where(none, 1.5, level) + 0.8 * rng.normal(size=2000)
+    grade = np.clip(np.round(place), 0, 5).astype(int)
+    own = Block("pay", "lognormal", {"unit": 1e3, "guess": (2e4, 0.8)}, missing=())
+    if apart == "zero":
+        own = Block("pay", "two_part", {"unit": 1e3, "guess": (2e4, 0.8)})
+    blocks = (own, Block("grade", "ordered", {"categories": tuple("012345")}))
+    frame = pd.DataFrame({"age": rng.integers(20, 70, 2000), "pay": pay, "grade": grade.astype(str)})
+    whole = RecordsAnalysis(Table("t", frame), blocks, {"predictors": ("age",), "epsilon": 1.0}, cache)
+    fits = whole.analyses(False)[-1].fits
+    column = trend_columns(fits)[:, -1]
+    assert (column[none] == 0).all() and abs(column[~none].mean()) < 1e-9
+    assert column[~none].std() == pytest.approx(1.0, abs=0.01)
+    low, high = np.quantile(pay[~none], [0.25, 0.75])
+    groups, off = (none, ~none & (pay > high), ~none & (pay < low)), []
+    for seed in range(4):
+        counts = noisy_margins(fits, 0.2, np.random.default_rng(seed))
+        told = shares_given(counts, fits, order_scores(counting_model(fits))) @ np.arange(6)
+        off.append([told[rows].mean() - grade[rows].mean() for rows in groups])
+    assert np.abs(np.mean(off, axis=0)).max() < 0.3
 
 
 def test_brackets_do_not_flatten_slopes(cache):
