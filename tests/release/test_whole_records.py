@@ -144,6 +144,13 @@ def test_a_data_set_without_a_single_value_is_described():
     assert (found["chart"], found["statistics"]) == (None, [("share missing", [0.25, 1.0])])
 
 
+def test_the_shares_of_a_described_variable_sum_to_1():
+    """Those of the five with a value, beside three of eight that are missing, summed to 1.375."""
+    codes = np.array([[0.0, 0, 1, 1, 1, np.nan, np.nan, np.nan], [0.0] * 8])
+    rows = dict(report._described(Variable("work", codes, ("no", "yes")))["statistics"])
+    assert rows == {"share of no": [0.25, 1.0], "share of yes": [0.375, 0.0], "share missing": [0.375, 0.0]}
+
+
 def test_the_largest_value_that_leaves_is_told_beside_a_picture_that_leaves_it_out():
     """A mean lay far above the 95th percentile and beyond the picture, and nothing said why."""
     values = np.append(np.arange(1.0, 1000.0), 2e8)

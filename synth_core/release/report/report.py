@@ -272,15 +272,18 @@ def _models(plan: Plan) -> str:
 
 
 def _described(variable: Variable) -> dict[str, Any]:
-    """A synthetic variable: a chart of data set 1, and numbers of the first ten data sets."""
+    """A synthetic variable: a chart of data set 1, and numbers of the first ten data sets.
+
+    Shares are of all records, so that those of categories and of missing values sum to 1; all else is of the values
+    that are there.
+    """
     shown = [variable.present(j) for j in range(min(len(variable.values), 10))]
     missing = [float(np.isnan(each).mean()) for each in variable.values[:10]]
     rows: list[tuple[str, list[float]]] = []
     if variable.categories is not None:
         for code, category in enumerate(variable.categories):
-            rows.append(
-                (f"share of {category}", [float((v == code).mean()) if v.size else 0.0 for v in shown])
-            )
+            shares = [float((values == code).mean()) for values in variable.values[:10]]
+            rows.append((f"share of {category}", shares))
         chart = None
     elif all(each.size for each in shown):
         rows.append(("mean", [float(v.mean()) for v in shown]))
@@ -371,13 +374,15 @@ def _ecdf_chart(variable: Variable, confidential: NDArray[np.float64]) -> Markup
         curves.append((name, np.array(points.at), share))
     distance = ecdf_distance(known, variable.present(0)).ecdf_max
     of = f" to data set 1 of {len(variable.values)}" if len(variable.values) > 1 else ""
+    some = np.isnan(confidential).any() or np.isnan(variable.values[0]).any()
+    there = " with a value" if some else ""
     return Markup(
         charts.steps(
             curves,
             variable.name,
             "share at or below",
-            f"Distribution functions of {variable.name}, confidential and synthetic, each record once; the largest "
-            f"distance{of} is {distance:.4f}.",
+            f"Distribution functions of {variable.name}, confidential and synthetic, each record{there} once; the "
+            f"largest distance{of} is {distance:.4f}.",
         )
     )
 
