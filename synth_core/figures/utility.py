@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -42,6 +42,11 @@ AXES = {
     "points": "Synthetic − confidential (percentage points)",
 }
 OFF_SCALE = 150.0  # percent; larger errors are drawn at the edge, as triangles
+
+
+def errors_axis(units: Iterable[str]) -> str:
+    """The name of an axis of errors in these units."""
+    return AXES.get(" ".join(set(units)), "Synthetic − confidential (% of confidential, or points)")
 
 
 def _curve(s: ResultSummary, curve: EcdfPoints, label: str, when: str, **more: Any) -> Trace:
@@ -280,7 +285,7 @@ def errors_figure(
             traces.append(_before(before, labels[name], other.name, places))
     layout = {
         "xaxis": axis(
-            AXES.get(" ".join(units), "Synthetic − confidential (% of confidential, or points)"),
+            errors_axis(units),
             zeroline=True,
             ticksuffix=" %" if units == {"%"} else "",
         ),

@@ -14,6 +14,7 @@ from synth_core.analysis.summary import CURVE_POINTS, EcdfSummary, ecdf_points
 from synth_core.analysis.utility import AT_ZERO, Statistic, ecdf_distance, statistics
 from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.engine.sampling import Diagnostics
+from synth_core.figures.briefing.charts import errors_chart
 from synth_core.figures.compare import compare_figures, epsilon_text, results
 from synth_core.figures.palette import color, dash
 from synth_core.figures.parts import Other
@@ -108,6 +109,8 @@ def test_points_are_no_percent_and_what_is_beside_stands_in_its_own_row(summarie
     )
     assert figure["traces"][-1]["text"][1].endswith("+4.00 points")
     assert figure["alt"].endswith(f"largest error {100 * abs(mean.error):.1f} % and 4.0 points")
+    assert errors_chart([now], LABELS).y_label.endswith("or points)")  # of a slide too
+    assert errors_chart([before], LABELS).y_label.endswith("(% of confidential)")
 
 
 def test_payload_is_small_whatever_n(summaries):

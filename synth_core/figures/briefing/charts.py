@@ -14,7 +14,7 @@ from synth_core.analysis.wording.guarantee_sentences import in_which_sets
 from synth_core.analysis.wording.headings import RECORD_FIGURES
 from synth_core.figures.categories import of_categories
 from synth_core.figures.palette import color
-from synth_core.figures.utility import percent_off, statistic_title
+from synth_core.figures.utility import errors_axis, percent_off, statistic_title
 from synth_core.mechanisms.guarantees import Guarantee
 
 PAIRS = 6  # of columns, the worst first: their names must be readable below the bars
@@ -113,14 +113,15 @@ def _ecdf_chart(summaries: list[ResultSummary], labels: dict[str, str], outcome:
 
 
 def errors_chart(summaries: list[ResultSummary], labels: dict[str, str]) -> Chart:
-    """Errors of mean and percentiles, in percent."""
-    names = tuple(statistic_title(each) for each in distinct(summaries[0].numbers.statistics))
+    """Errors of mean and percentiles, in percent; in points where a percentile is at the zeros."""
+    first = distinct(summaries[0].numbers.statistics)
+    names = tuple(map(statistic_title, first))
     return Chart(
         "bars",
         "Errors of the shares" if of_categories(summaries[0]) else "Errors of mean and percentiles",
         "Short bars are accurate.",
         "",
-        "Synthetic − confidential (% of confidential)",
+        errors_axis(each.unit for each in first),
         tuple(
             Series(
                 labels[s.mechanism],
