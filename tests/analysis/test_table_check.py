@@ -342,3 +342,16 @@ def test_a_group_whose_values_are_missing_too_often_stands_out(rng):
     assert "whether pay is missing of those with area n by 3" in groups_words(found)
     whole = check_table([SensitiveValues("pay", mine, mine[None])], pd.DataFrame({"area": area}))
     assert not whole.groups and whole.n_groups == 8
+
+
+def test_groups_by_codes_of_areas_are_of_single_areas(rng):
+    """In bins of neighbours, every second of which has more, no group was off."""
+    area = np.repeat(np.arange(1, 41), 150)
+    pay = rng.lognormal(np.where(area % 2, 11, 10), 0.5)
+    variables = [SensitiveValues("pay", pay, rng.permutation(pay)[None])]
+    public = pd.DataFrame({"area": area})
+    assert not check_table(variables, public).groups
+    found = check_table(variables, public, categorical=("area",))
+    assert found.n_groups == 40 and {each.value for each in found.groups} == {*map(str, range(1, 41))}
+    many = pd.DataFrame({"area": np.arange(6000) % 101})
+    assert check_table(variables, many, categorical=("area",)).left_out == ("area",)

@@ -7,7 +7,7 @@ samples of one population. Records are taken for independent, without survey wei
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -151,11 +151,14 @@ def check_result(analysis: AnyAnalysis[Any], result: AnyResult) -> TableCheck:
     kept = dict.fromkeys((*s.predictors, *table.public_columns))
     names = [name for name in kept if name not in analysis.outcomes and name != s.weight]
     public = table.frame.loc[analysis.used_rows.complete, names].reset_index(drop=True)
-    return check_table(variables, public, table.codebook)
+    return check_table(variables, public, table.codebook, s.categorical)
 
 
 def check_table(
-    variables: Sequence[SensitiveValues], public: pd.DataFrame, codebook: Codebook | None = None
+    variables: Sequence[SensitiveValues],
+    public: pd.DataFrame,
+    codebook: Codebook | None = None,
+    categorical: Collection[str] = (),
 ) -> TableCheck:
     """The check of synthetic tables that share their public columns with the confidential one, row by row.
 
@@ -163,8 +166,10 @@ def check_table(
     ----------
     codebook : Codebook, optional
         Whose labels name the categories.
+    categorical : collection of str
+        Public columns whose numbers are codes.
     """
-    return check_coded(variables, *coded(variables, public, codebook))
+    return check_coded(variables, *coded(variables, public, codebook, categorical))
 
 
 def check_coded(
@@ -178,7 +183,10 @@ def check_coded(
 
 
 def coded(
-    variables: Sequence[SensitiveValues], public: pd.DataFrame, codebook: Codebook | None = None
+    variables: Sequence[SensitiveValues],
+    public: pd.DataFrame,
+    codebook: Codebook | None = None,
+    categorical: Collection[str] = (),
 ) -> tuple[DiscretisedTables, tuple[str, ...]]:
     """Both tables as codes, all data sets below each other, and the public columns that have too many values."""
     n_datasets = len(variables[0].synthetic)
@@ -188,10 +196,11 @@ def coded(
         column = public[name]
         if not column.notna().any():
             continue
-        if not pd.api.types.is_numeric_dtype(column) and column.nunique() > MOST_CODES:
+        of_categories = name in categorical or not pd.api.types.is_numeric_dtype(column)
+        if of_categories and column.nunique() > MOST_CODES:
             left_out.append(str(name))
             continue
-        mine, _, labels = code_columns(column, column.iloc[:0], None)
+        mine, _, labels = code_columns(column, column.iloc[:0], None, of_categories)
         columns.append((str(name), mine, np.tile(mine, n_datasets), labels))
     n_public = len(columns)
     for each in variables:

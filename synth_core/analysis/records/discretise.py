@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,6 +57,7 @@ def discretise(
     synthetic: pd.DataFrame,
     predictors: Sequence[str],
     rows: NDArray[np.int64] | None = None,
+    categorical: Collection[str] = (),
 ) -> DiscretisedTables:
     """Both tables as codes; synthetic records have the predictors of records.
 
@@ -66,13 +67,20 @@ def discretise(
         The sensitive columns.
     rows : array of int of shape (n_synthetic,), optional
         Whose predictors each synthetic record has; by default the records in their order.
+    categorical : collection of str
+        Predictors whose numbers are codes.
     """
     frame = records.table.frame
     public = frame if rows is None else frame.iloc[rows]
     names = [*predictors, *(block.name for block in blocks)]
     levels = {block.name: block.options.get("categories") for block in blocks}
     pairs = [
-        code_columns(frame[name], public[name] if name in predictors else synthetic[name], levels.get(name))
+        code_columns(
+            frame[name],
+            public[name] if name in predictors else synthetic[name],
+            levels.get(name),
+            name in categorical,
+        )
         for name in names
     ]
     mine, theirs = (np.column_stack([pair[i] for pair in pairs]) for i in (0, 1))
@@ -82,13 +90,14 @@ def discretise(
 
 
 def code_columns(
-    mine: pd.Series, theirs: pd.Series, levels: tuple[str, ...] | None
+    mine: pd.Series, theirs: pd.Series, levels: tuple[str, ...] | None, categorical: bool = False
 ) -> tuple[Codes, Codes, tuple[str, ...]]:
     """Codes of two columns, the last of them for missing values, and what the others stand for.
 
-    A value of the second that the first has nowhere has a code of its own, where values are not put into bins.
+    A value of the second that the first has nowhere has a code of its own, where values are not put into bins: numbers
+    are, where there are many, but for those that are codes of categories.
     """
-    if levels is None and pd.api.types.is_numeric_dtype(mine) and mine.nunique() > BINS:
+    if levels is None and not categorical and pd.api.types.is_numeric_dtype(mine) and mine.nunique() > BINS:
         values = mine.dropna().to_numpy(dtype=float)
         edges = np.unique(np.quantile(values[values != 0], np.linspace(0, 1, BINS + 1)[1:-1]))
         codes = [_binned(each.to_numpy(dtype=float, na_value=np.nan), edges) for each in (mine, theirs)]

@@ -79,7 +79,14 @@ class Judge:
 
     def discretised(self, synthetic: pd.DataFrame, rows: Rows | None = None) -> DiscretisedTables:
         """The table and a synthetic one as codes; `rows` as for a call."""
-        tables = discretise(self.records, self.blocks, synthetic, self.predictors, rows)
+        tables = discretise(
+            self.records,
+            self.blocks,
+            synthetic,
+            self.predictors,
+            rows,
+            self.parts[0].settings.categorical,
+        )
         if self.survey is None:
             return tables
         weights = self.survey.weights / self.survey.weights.mean()

@@ -146,13 +146,19 @@ def check_edges(name: str, edges: tuple[float, ...]) -> None:
         raise InputError(f"The edges of '{name}' (--edges) must be three or more finite numbers that ascend.")
 
 
-def public_codes(name: str, column: pd.Series, edges: Edges) -> Codes:
-    """The codes of a public predictor: its levels, or bins of a number by given edges, else by its quantiles."""
+def public_codes(name: str, column: pd.Series, edges: Edges, categorical: bool = False) -> Codes:
+    """The codes of a public predictor: its levels, or bins of a number by given edges, else by its quantiles.
+
+    Parameters
+    ----------
+    categorical : bool
+        Whether its numbers are codes of categories.
+    """
     if name in edges:
         check_edges(name, edges[name])
         values = pd.to_numeric(column).to_numpy(dtype=float)
         return np.unique(np.searchsorted(edges[name][1:-1], values, side="right"), return_inverse=True)[1]
-    if pd.api.types.is_numeric_dtype(column) and column.nunique() > PUBLIC_CELLS:
+    if pd.api.types.is_numeric_dtype(column) and column.nunique() > PUBLIC_CELLS and not categorical:
         values = column.to_numpy(dtype=float)
         cuts = np.unique(np.quantile(values, np.linspace(0, 1, PUBLIC_CELLS + 1)[1:-1]))
         return np.unique(np.searchsorted(cuts, values, side="right"), return_inverse=True)[1]

@@ -173,7 +173,8 @@ def problem_for_map(analysis: AnyAnalysis[Any], edges: tuple[float, ...] = ()) -
         columns[name] = pd.Series(outcome_column(values, own.outcome_categories))
         if declared := edges_of(own, analysis.n_records, edges):
             by_name[name] = declared
-    return problem_of(pd.DataFrame(columns), analysis.blocks or (block_of(s),), s.predictors, by_name)
+    blocks = analysis.blocks or (block_of(s),)
+    return problem_of(pd.DataFrame(columns), blocks, s.predictors, by_name, s.categorical)
 
 
 def run_for_map(analysis: AnyAnalysis[Any], beside: MapRun) -> RivalRun:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -73,11 +73,15 @@ Make = Callable[[Problem, Budget, np.random.Generator], RivalSynthetic]
 
 
 def problem_of(
-    frame: pd.DataFrame, blocks: Sequence[Block], predictors: Sequence[str], edges: Edges
+    frame: pd.DataFrame,
+    blocks: Sequence[Block],
+    predictors: Sequence[str],
+    edges: Edges,
+    categorical: Collection[str] = (),
 ) -> Problem:
-    """A table of whole records as rivals see it; raises InputError."""
+    """A table of whole records as rivals see it, with predictors whose numbers are codes; raises InputError."""
     cells = tuple(cells_of(block, edges) for block in blocks)
-    public = [public_codes(name, frame[name], edges) for name in predictors]
+    public = [public_codes(name, frame[name], edges, name in categorical) for name in predictors]
     return Problem(
         frame[[each.name for each in cells]],
         cells,

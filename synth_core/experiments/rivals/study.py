@@ -199,7 +199,8 @@ class _Runner:
     @cached_property
     def problem(self) -> Problem:
         frame = self.whole.table.frame
-        problem = problem_of(frame, self.study.blocks, self.whole.predictors, self.study.edges)
+        categorical = self.whole.settings.categorical
+        problem = problem_of(frame, self.study.blocks, self.whole.predictors, self.study.edges, categorical)
         return replace(problem, balanced=self.whole.settings.drawing == "balanced")
 
     def _analysis(

@@ -172,7 +172,7 @@ class ReleaseRun:
         drawn = self.source.drawn
         self.synthetic = synthetic_data(self.plan, self.source, drawn, reserved.secret)
         variables, public = compared(self.plan, self.source, self.synthetic)
-        self.tables, left_out = coded(variables, public, self.plan.codebook)
+        self.tables, left_out = coded(variables, public, self.plan.codebook, self.plan.settings.categorical)
         self.check = check_coded(variables, self.tables, left_out)
         balance = ledger.balance(request.name)
         finding = (

@@ -10,6 +10,7 @@ from scipy import stats
 from synth_core.analysis.records.blocks import Block
 from synth_core.errors import InputError
 from synth_core.experiments.rivals.cells import Cells, cells_of, public_codes
+from synth_core.experiments.rivals.problem import problem_of
 
 PAY = Block("pay", "two_part", {"guess": (40.0, 0.5)}, missing=())
 WORK = Block("work", "categorical", {"categories": ("no", "part", "full")}, missing=("?",))
@@ -96,3 +97,14 @@ def test_counts_are_whole_so_that_a_histogram_of_each_number_is_the_table(rng):
     assert np.isnan(drawn[3]).all()
     shares = np.bincount(drawn[2].astype(int))[3:] / 3_000
     assert np.abs(shares - 0.2).max() < 0.03
+
+
+def test_a_predictor_whose_numbers_are_codes_is_not_cut(rng):
+    areas = pd.Series(rng.integers(1, 31, 2_000))
+    np.testing.assert_array_equal(
+        np.unique(public_codes("area", areas, {}, categorical=True), return_counts=True)[1],
+        areas.astype(str).value_counts().sort_index(),
+    )
+    frame = pd.DataFrame({"area": areas, "work": "no"})
+    problem = problem_of(frame, (WORK,), ("area",), {}, ("area",))
+    assert problem.public.max() == 29 and problem_of(frame, (WORK,), ("area",), {}).public.max() == 9
