@@ -208,6 +208,20 @@ def test_violins_are_the_replicates(serial):
     assert next(v.label for v in violins.violins(serial, "median")) == "Data"
 
 
+@pytest.mark.parametrize("categories", [("1", "0"), ("a", "b")])
+def test_databases_of_categories_hold_their_names(categories, cache):
+    """They held codes: "1" and "0" declared in this order changed places, and other names were refused as none."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"z": rng.normal(size=300), "x": rng.choice(categories, 300, p=[0.8, 0.2])})
+    settings = make_settings(outcome="x", model="categorical", categories=categories, predictors=("z",))
+    mine = Analysis(Table("t", frame, confidential=False), settings, cache)
+    design = fitted_design(mine)
+    for rows in (300, 700):
+        drawn = design.simulate(np.random.default_rng(2), rows)
+        assert (drawn["x"] == categories[0]).mean() == pytest.approx(0.8, abs=0.1)
+        assert Analysis(Table("b", drawn), settings, cache).model.records.n == rows
+
+
 def test_databases_like_the_analysts(cache, tmp_path):
     """Simulated outcomes follow the fitted law given their predictors; the table's own are not used."""
     table = load_example("lognormal", 400, 3)

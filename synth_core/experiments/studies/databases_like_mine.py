@@ -54,7 +54,8 @@ def fitted_design(analysis: Analysis) -> Design:
         while left > 0:  # a prediction is of the whole table at once
             outcome = analysis.model.predict(draw, rng)
             picked = np.arange(n) if rows == n else rng.integers(0, n, min(n, left))
-            parts.append(predictors.iloc[picked].assign(**{s.outcome: outcome[picked]}))
+            column = outcome_column(outcome[picked], s.outcome_categories)
+            parts.append(predictors.iloc[picked].assign(**{s.outcome: column}))
             left -= len(picked)
         return _standing_for_as_many(pd.concat(parts, ignore_index=True), s, n)
 
