@@ -36,14 +36,15 @@ class Watched:
         self.received += len(payload)
 
     def painted(self, old: str | None = None) -> str:
-        """Wait for a fresh picture; its version."""
-        self.page.wait_for_function(
-            """old => { const b = document.querySelector('.board');
-            return b && b.dataset.painted && b.dataset.painted !== old && !b.classList.contains('stale'); }""",
+        """Wait for a fresh picture on the only board, for that of the page before may stay a moment; its version."""
+        version = self.page.wait_for_function(
+            """old => { const boards = document.querySelectorAll('.board'), b = boards[0];
+            return boards.length === 1 && b.dataset.painted !== old && !b.classList.contains('stale')
+                && b.dataset.painted; }""",
             arg=old,
             timeout=240_000,
         )
-        return str(self.page.locator(".board").get_attribute("data-painted"))
+        return str(version.json_value())
 
     def move(self, key: str, slider: int = 0) -> tuple[float, int]:
         """Seconds from a key on a slider to the picture, and the bytes that it took."""
