@@ -16,7 +16,7 @@ ALONE = ("tests/test_benchmarks.py",)
 SHARED_DATA = ROOT.parent / "shared" / "data"
 
 
-@pytest.hookimpl(optionalhook=True)
+@pytest.hookimpl(optionalhook=True)  # of xdist, which may be switched off
 def pytest_xdist_make_scheduler(config, log):
     """A file's tests share a process, so what they share is made once: a browser and its server too.
 

@@ -18,7 +18,7 @@ from synth_core.analysis.drawing import even_uniforms
 from synth_core.analysis.fits import Progress, tells_nothing
 from synth_core.analysis.measured.balanced import balanced_cells, spread_cells
 from synth_core.analysis.measured.cell_limits import dealt_within, left_by_limits, within_limits
-from synth_core.analysis.measured.cells import PRESENT, PublicSide
+from synth_core.analysis.measured.cells import FREE, PRESENT, PublicSide
 from synth_core.analysis.measured.log_linear import Columns, Domain, LogLinear, NoisyTable, PriorScales
 from synth_core.analysis.measured.measuring import Measurements
 from synth_core.analysis.measured.prior_scales import STEPS, learnt_scales, scaled
@@ -120,7 +120,7 @@ class MeasuredModel:
                     f"Together the rules leave some record no cell of {', '.join(each.name for each in here)}: declare "
                     "edges of brackets where ranges of rules end."
                 )
-        possible = self._without_structural(cells, shape, begin, end, possible)
+        possible = self._without_structural(cells, begin, end, possible)
         domain = Domain(
             cells[:, :width],
             np.bincount(place.ravel(), public.shares, minlength=len(cells)).astype(float),
@@ -140,17 +140,15 @@ class MeasuredModel:
         return _Group(records_of, model, measured, public.shares)
 
     def _without_structural(
-        self, cells: Codes, shape: tuple[int, ...], begin: int, end: int, possible: NDArray[np.bool_] | None
+        self, cells: Codes, begin: int, end: int, possible: NDArray[np.bool_] | None
     ) -> NDArray[np.bool_] | None:
         """The cells that are possible, less those that structural missing values leave nobody in."""
         for each in (each for each in self.structural if begin <= each.variable < end):
-            n, code = self.public.variables[each.variable].n, cells[:, each.column]
-            own = np.repeat(~each.missing[code, None], n, axis=1)
-            own[:, -1] = ~each.there[code]
-            left = np.ones((len(cells), *shape), dtype=bool) if possible is None else possible
-            left = left & own.reshape(
-                len(own), *(n if j == each.variable - begin else 1 for j in range(len(shape)))
-            )
+            decided = np.full((len(cells), end - begin), FREE)
+            decided[:, each.variable - begin] = each.decided[cells[:, each.column]]
+            left = possible_cells(decided, self.public.variables[begin:end])
+            if possible is not None:
+                left &= possible
             if left.reshape(len(left), -1).any(axis=1).all():  # else rules say otherwise
                 possible = left
         return possible

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
-from synth_core.analysis.measured.cells import PublicSide
-from synth_core.analysis.measured.log_linear import Array, NoisyTable
+from synth_core.analysis.measured.cells import FREE, PRESENT, PublicSide
+from synth_core.analysis.measured.log_linear import Array, Codes, NoisyTable
 
 LEVEL = 0.01  # that zeros which are true are not taken for such
 CLEAR = 6.0  # deviations of the noise that a group without any value has records, one group at least
@@ -31,14 +30,14 @@ class StructuralMissing:
     ----------
     column, variable : int
         Of the public columns, and of the sensitive ones.
-    missing, there : array of bool of shape (n_cells,)
-        In which cells of the column all are missing, and in which none; a cell of too few records to tell is neither.
+    decided : array of int of shape (n_cells,)
+        What each cell of the column decides, as `PublicSide.decided` has it of a record: the cell of missing values,
+        `PRESENT`, or `FREE` where there are too few records to tell.
     """
 
     column: int
     variable: int
-    missing: NDArray[np.bool_]
-    there: NDArray[np.bool_]
+    decided: Codes
 
 
 def structural_missing(public: PublicSide, tables: Sequence[NoisyTable]) -> list[StructuralMissing]:
@@ -69,8 +68,8 @@ def _decided(
     clear = (all_of & (lacking > CLEAR)).any() and not all_of.all()
     if not clear or float(away @ away) > scipy.stats.chi2(len(away)).isf(LEVEL):
         return None
-    told = np.maximum(lacking, having) > TOLD
-    return StructuralMissing(column, variable, all_of & told, ~all_of & told)
+    decided = np.where(all_of, public.variables[variable].n_values, PRESENT)
+    return StructuralMissing(column, variable, np.where(np.maximum(lacking, having) > TOLD, decided, FREE))
 
 
 def _missing(

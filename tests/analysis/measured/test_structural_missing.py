@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from synth_core.analysis.measured import model
 from synth_core.analysis.measured.cells import FREE, PRESENT, PublicSide
 from synth_core.analysis.measured.log_linear import NoisyTable
 from synth_core.analysis.measured.model import MeasuredModel
@@ -44,7 +45,10 @@ def counted(public, codes, deviation, rng):
 def decided(public, tables):
     """Of each public column and variable in which cells all values are missing, and in which none."""
     return {
-        (each.column, each.variable): (each.missing.tolist(), each.there.tolist())
+        (each.column, each.variable): (
+            (each.decided == public.variables[each.variable].n_values).tolist(),
+            (each.decided == PRESENT).tolist(),
+        )
         for each in structural_missing(public, tables)
     }
 
@@ -121,10 +125,13 @@ def model_of(public, tables):
     return MeasuredModel(public, tables, lambda *stream: np.random.default_rng([3, *stream]))
 
 
-def test_no_record_is_drawn_where_nobody_can_be(rng):
-    public, codes = file(rng)
-    drawn = model_of(public, counted(public, codes, 15.0, rng)).codes(0, False)
-    np.testing.assert_array_equal(drawn[:, 0] == PAY - 1, public.codes[:, 0] == 0)
+@pytest.mark.parametrize("most", [1_000_000, 30], ids=["in one group", "in two groups"])
+def test_no_record_is_drawn_where_nobody_can_be(most, rng, monkeypatch):
+    monkeypatch.setattr(model, "MAX_CELLS", most)
+    public, codes = file(rng, job_with_pay=True)
+    drawn = model_of(public, counted(public, codes, 12.0, rng)).codes(0, False)
+    for values, missing in zip(drawn.T, (PAY - 1, JOBS - 1), strict=True):
+        np.testing.assert_array_equal(values == missing, public.codes[:, 0] == 0)
 
 
 def test_rules_go_before_what_noise_tells(rng):
