@@ -326,15 +326,16 @@ LISTS: dict[str, Callable[[str], tuple[str, ...]]] = {
 
 
 def cell_of(texts: Sequence[str]) -> str:
-    """A cell that `texts_of` reads as these texts.
+    """A cell that `texts_of` reads as these texts: parted by commas, or by | where one holds a comma or a semicolon.
 
     Examples
     --------
-    >>> cell_of(["1", "2"]), cell_of(["refused, other"])
-    ('1|2', 'refused, other|')
+    >>> cell_of(["1", "2"]), cell_of(["Yes, owned", "No"]), cell_of(["refused, other"])
+    ('1, 2', 'Yes, owned|No', 'refused, other|')
     """
-    alone = len(texts) == 1 and any(sign in texts[0] for sign in ";,")
-    return SEPARATOR.join(texts) + (SEPARATOR if alone else "")
+    if not any(sign in text for text in texts for sign in (SEPARATOR, ";", ",")):
+        return ", ".join(texts)
+    return SEPARATOR.join(texts) + (SEPARATOR if len(texts) == 1 else "")
 
 
 def _of_nist(found: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
