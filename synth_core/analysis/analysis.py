@@ -356,7 +356,7 @@ class Analysis:
         censoring = censoring_under(result.point, self.fits, self._anchored_for(result.point))
         posterior, key = self.fits.posterior(result.weights, censoring)
         anchor = None if censoring is None else censoring.anchor
-        bounds = self.fits.bounds(posterior, key, result.weights, anchor=anchor)
+        bounds = self.fits.bounds(posterior, key, result.weights, anchor=anchor, of_units=censoring is None)
         return bounds if censoring is None else bounds.clamped(censoring.bound)
 
     def synthetic(self, result: Result) -> dict[str, Array]:

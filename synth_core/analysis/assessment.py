@@ -61,18 +61,20 @@ def privacy_of(
         weighted.multiplier,
         mechanism.standard.truncates,
         anchor=None if censoring is None else censoring.anchor,
+        of_units=censoring is None,
     )
-    n_censored, promised, oscillation = 0, None, None
+    n_censored, promised, replaced, oscillation = 0, None, None, None
     if censoring is None:
-        replaced = replaced_oscillation(mechanism, fits, frozen, posterior, weighted.multiplier, bounds)
         oscillation = bounds.oscillation
+        if fits.units is None:  # what other values of a whole unit would do is not searched for
+            replaced = replaced_oscillation(mechanism, fits, frozen, posterior, weighted.multiplier, bounds)
     else:
         n_censored = int((bounds.lipschitz_bounds > censoring.bound).sum())
         bounds = bounds.clamped(censoring.bound)
         # A priori: one term can go from -epsilon/2 to epsilon/2 when a record is replaced.
         promised, replaced = fits.settings.epsilon, 2 * fits.settings.epsilon
     joint = None
-    if from_current:
+    if from_current and fits.units is None:
         joint = joint_oscillation(mechanism, fits, weighted.weights, posterior, bounds, censoring)
     return Privacy(
         bounds.lipschitz_bounds, bounds.growth(), promised, replaced, n_censored, oscillation, joint

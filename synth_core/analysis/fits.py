@@ -16,9 +16,10 @@ from synth_core.analysis.settings import MODEL_OPTIONS, Settings, omitted_defaul
 from synth_core.data.design import DesignTransform, Selection
 from synth_core.data.survey_weights import read_weights, scaled_weights
 from synth_core.data.table import Table
+from synth_core.data.units import unit_numbers
 from synth_core.engine.sampling import Posterior, Sampler, sample
 from synth_core.errors import InputError
-from synth_core.mechanisms.bounds import Bounds, Rows, lipschitz_bounds
+from synth_core.mechanisms.bounds import Bounds, Rows, lipschitz_bounds, unit_lipschitz_bounds
 from synth_core.mechanisms.censoring import Censoring
 from synth_core.mechanisms.fast_bounds import bounds_by_extremes
 from synth_core.mechanisms.ranges import intervals, truncated_terms
@@ -154,6 +155,12 @@ class Fits:
         read = read_weights(self.table, s.weight, self.selection.complete)
         n = self.table.rows if self.sample_rows is None else self.sample_rows
         return scaled_weights(read, s.weight_total, n, s.weight_cap)
+
+    @cached_property
+    def units(self) -> NDArray[np.int64] | None:
+        """The number of each record's unit, of shape (n_records,); None where a record stands for itself."""
+        name = self.settings.unit_column
+        return None if name is None else unit_numbers(self.table, name)[self.selection.complete]
 
     def slow(self, censoring: Censoring | None) -> bool:
         """Whether a fit is worth a preview while it runs."""
@@ -327,8 +334,11 @@ class Fits:
         model: Model | None = None,
         transformed_by: str = "",
         anchor: Array | None = None,
+        of_units: bool = True,
     ) -> Bounds:
-        """Lipschitz bounds of a fit at its own draws. Cached by fit, records and weights.
+        """Lipschitz bounds of a fit at its own draws, where units of several records are named, of these.
+
+        Cached by fit, records and weights.
 
         Parameters
         ----------
@@ -343,9 +353,11 @@ class Fits:
             shift of a predictor give the same fit and different transforms.
         anchor : array of shape (n_records,), optional
             What is subtracted from the log-likelihoods, see `Censoring`.
+        of_units : bool
+            False gives those of single records, as clamps need them.
         """
         evaluated = model or self.model
-        n = evaluated.records.n
+        n, units = evaluated.records.n, self.units if of_units else None
         ranges = self.intervals() if truncated else None
         printed = truncated and self.settings.printed_truncation
         key = content_key(
@@ -357,6 +369,7 @@ class Fits:
             printed=printed,
             transformed_by=transformed_by,
             anchor=anchor,
+            **({} if units is None else {"units": units}),
         )
 
         def log_lik(some: Rows, rows: Rows) -> Array:
@@ -386,6 +399,10 @@ class Fits:
                 "check": lambda share: self.progress("computing bounds", share),
                 "block_elements": evaluated.block_elements,
             }
+            if units is not None:
+                return unit_lipschitz_bounds(
+                    lambda rows: log_lik(slice(None), rows), units, posterior.n_draws, multiplier, **more
+                )
             if printed or not evaluated.cheap_log_lik or plain():
                 return lipschitz_bounds(
                     lambda rows: log_lik(slice(None), rows), n, posterior.n_draws, weights, **more

@@ -80,9 +80,9 @@ def require_survey_weights(mechanism: Mechanism) -> None:
 
 
 def require_units(mechanism: Mechanism, settings: Settings) -> None:
-    """Refuse a mechanism whose epsilon is of a record where units of several are declared; raises InputError."""
-    if settings.unit_column is not None and not mechanism.likelihood.clamps:
+    """Refuse sensitive ranges where a unit has several records; raises InputError."""
+    if settings.unit_column is not None and mechanism.standard.of_range:
         raise InputError(
-            f"{mechanism.label}: its ε is measured for one record, and says nothing of a unit of several. Take a "
-            "mechanism that keeps ε by construction: measured, anchored or censored; or name no units (--unit-column)."
+            f"{mechanism.label}: a sensitive range is of one record's value, and says nothing of a unit of several. "
+            "Take a mechanism of the whole range; or name no units (--unit-column)."
         )

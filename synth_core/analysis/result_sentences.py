@@ -18,7 +18,8 @@ from synth_core.analysis.wording.guarantee_sentences import (
     local_words,
 )
 from synth_core.data.units import unit_words, values_words
-from synth_core.mechanisms.guarantees import Guarantee
+from synth_core.mechanisms.catalogue import Mechanism
+from synth_core.mechanisms.guarantees import REPLACED, Guarantee
 from synth_core.models import OwnProgram
 
 
@@ -65,14 +66,18 @@ def explained(numbers: ResultNumbers, settings: Settings) -> tuple[Guarantee, li
     if len(numbers.population) > 1:
         lines.append(populations_words(numbers.population))
     if of_unit := unit_words(settings.unit_column, settings.unit_size):
-        each = (
-            f"each has ε/{settings.unit_size}"
-            if mechanism.likelihood.clamps
-            else "a unit counts as one record"
-        )
+        each = _each_of_unit(mechanism, settings.unit_size)
         more = f" Read “one record” below as all of them: {each}." if settings.unit_size > 1 else ""
         lines.insert(1, of_unit + more)
     return guarantee, lines
+
+
+def _each_of_unit(mechanism: Mechanism, size: int) -> str:
+    """How the records of a unit come under one epsilon, a clause."""
+    likelihood = mechanism.likelihood
+    if likelihood.clamps or mechanism.guarantee("closed").neighbour == REPLACED:
+        return f"each has ε/{size}"
+    return "their terms are added up, draw by draw" if likelihood.samples else "a unit counts as one record"
 
 
 def _worth(numbers: ResultNumbers) -> float:
@@ -108,6 +113,7 @@ def sentence(
     whose, of_unit = numbers.whose_accuracy, unit_words(settings.unit_column, settings.unit_size)
     if under_caption:
         whose = of_unit = ""
+    privacy = privacy_in_words(numbers, standing, values_words(settings.unit_column))
     if numbers.joint is not None:
         accuracy = "" if measure == WORST else error_sentence(numbers, measure)
         return " ".join(
@@ -115,7 +121,7 @@ def sentence(
                 None,
                 [
                     _unread(numbers),
-                    privacy_of_records(numbers, standing, values_words(settings.unit_column)),
+                    privacy,
                     whose,
                     accuracy,
                     measures_in_words(numbers.joint),
@@ -125,14 +131,6 @@ def sentence(
                 ],
             )
         )
-    privacy = suspicion(
-        standing or numbers.guarantee,
-        numbers.epsilon,
-        numbers.epsilon_replace,
-        numbers.n_datasets,
-        _weights_of_others(numbers),
-        values_words(settings.unit_column),
-    )
     own = (
         "If its target is what the check of the program found: " if settings.model == OwnProgram.name else ""
     )
@@ -149,18 +147,28 @@ def _unread(numbers: ResultNumbers) -> str:
     )
 
 
-def privacy_of_records(
+def privacy_in_words(
     numbers: ResultNumbers, standing: Guarantee | None = None, values: str = values_words(None)
 ) -> str:
-    """What the epsilon of whole records leaves an intruder, where that follows; `standing` as for `sentence`."""
+    """What epsilon leaves an intruder, where that follows; `standing` as for `sentence`."""
     guarantee = standing or numbers.guarantee
-    if guarantee.strict or guarantee.given is not None:
+    if guarantee.strict or guarantee.given is not None or numbers.epsilon_replace is not None:
         return suspicion(
-            guarantee, numbers.epsilon, numbers.epsilon_replace, numbers.n_datasets, values=values
+            guarantee,
+            numbers.epsilon,
+            numbers.epsilon_replace,
+            numbers.n_datasets,
+            _weights_of_others(numbers),
+            values,
         )
+    whole = (
+        "all that is sensitive about one record"
+        if numbers.several and values == values_words(None)
+        else values
+    )
     return (
-        f"In this table ε = {epsilon_number(numbers.epsilon)} bounds what withholding all that is sensitive about one "
-        "record changes; not promised for another table."
+        f"In this table ε = {epsilon_number(numbers.epsilon)} bounds what withholding {whole} changes; not promised "
+        "for another table."
     )
 
 

@@ -107,6 +107,12 @@ class RiskMap:
 
 def map_of(reference: Fits) -> RiskMap:
     """The risk map of a reference table, fitted here."""
+    name = reference.settings.unit_column
+    if name is not None and name not in reference.table.frame.columns:
+        raise InputError(
+            f"The risk reference has no column '{name}', and what is risky is told of whole units: take a reference "
+            "that has it, or name no units (--unit-column)."
+        )
     posterior, key = reference.unweighted("fitting the risk reference")
     bounds = reference.unweighted_bounds()
     spans = {"max_abs_log_lik": ends(bounds.lipschitz_bounds), "oscillation": ends(bounds.oscillations)}

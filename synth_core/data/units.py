@@ -19,6 +19,11 @@ def size_column(name: str) -> str:
     return f"records of each {name}"
 
 
+def unit_numbers(table: Table, name: str) -> Sizes:
+    """The number of the unit of each record of the table, from 0 on, those that are left out later included."""
+    return np.asarray(pd.factorize(table.frame[name])[0], dtype=np.int64)
+
+
 def unit_sizes(table: Table, name: str) -> Sizes:
     """How many records of the table the unit of each record has, those that are left out later included."""
     if size_column(name) in table.frame.columns:

@@ -120,6 +120,53 @@ def lipschitz_bounds(
     return Bounds(highest, lowest, draw_max, draw_min)
 
 
+def unit_lipschitz_bounds(
+    log_lik: Callable[[Rows], Array],
+    units: NDArray[np.int64],
+    n_draws: int,
+    weights: Array,
+    check: Callable[[float], None] = lambda share: None,
+    block_elements: int = BLOCK_ELEMENTS,
+) -> Bounds:
+    """Running maxima of |sum over the records i of a unit of alpha_i * log p(x_i | theta_s)|.
+
+    What all records of a unit do together is found draw by draw: their own maxima, added up, would overstate it.
+
+    Parameters
+    ----------
+    log_lik, n_draws, weights, check, block_elements
+        As those of `lipschitz_bounds`.
+    units : array of int of shape (n_records,)
+        The same number for records of the same unit.
+
+    Returns
+    -------
+    Bounds
+        With, at each record, the extremes of its unit.
+    """
+    order = np.argsort(units, kind="stable")
+    starts = np.flatnonzero(np.diff(units[order], prepend=-1))
+    highest, lowest = np.empty((2, len(units)))
+    draw_max, draw_min = np.full(n_draws, -np.inf), np.full(n_draws, np.inf)
+    step, first = max(1, block_elements // n_draws), 0
+    while first < len(starts):
+        last = max(first + 1, int(np.searchsorted(starts, starts[first] + step)))  # units are not cut
+        rows = order[starts[first] : starts[last] if last < len(starts) else None]
+        counted = weights[rows] != 0  # a likelihood that is not finite is harmless at weight 0
+        terms = np.zeros((n_draws, len(rows)))
+        terms[:, counted] = log_lik(rows[counted]) * weights[rows[counted]]
+        sums = np.add.reduceat(terms, starts[first:last] - starts[first], axis=1)
+        sizes = np.diff(np.append(starts[first:last] - starts[first], len(rows)))
+        highest[rows], lowest[rows] = (
+            np.repeat(extreme, sizes) for extreme in (sums.max(axis=0), sums.min(axis=0))
+        )
+        np.maximum(draw_max, sums.max(axis=1), out=draw_max)
+        np.minimum(draw_min, sums.min(axis=1), out=draw_min)
+        check(min(1.0, last / len(starts)))
+        first = last
+    return Bounds(highest, lowest, draw_max, draw_min)
+
+
 def joint_lipschitz_bounds(blocks: Sequence[Bounds]) -> Array:
     """Delta_i of records of several sensitive variables, each with a posterior of its own, of shape (n_records,).
 

@@ -254,14 +254,97 @@ def test_another_confidential_table_with_records_of_the_same_units_is_refused(tm
     with_other(Table("other", other), anchor=1, named="release:other.csv")
 
 
+def of_pay(tmp_path, **changes):
+    settings = {"outcome": "pay", "model": "lognormal", "bounds": (0.0, 100.0), "epsilon": 2.0}
+    settings |= {"predictors": ("area",), "unit_column": "house", "unit_size": 4, "percentiles": (50.0,)}
+    return Analysis(Table("people", households()), make_settings(**settings | changes), Cache(tmp_path))
+
+
 @pytest.mark.stan
-@pytest.mark.parametrize("key", ["unweighted", "weighted", "histogram"])
-def test_a_mechanism_whose_epsilon_is_of_a_record_is_refused(tmp_path, key):
-    settings = make_settings(
-        outcome="pay", model="lognormal", bounds=(0.0, 100.0), unit_column="house", unit_size=4, epsilon=2.0
+@pytest.mark.parametrize("key", ["unweighted", "weighted", "exponential", "weighted_e"])
+def test_a_measured_epsilon_is_of_what_a_unit_does_at_each_draw(tmp_path, key):
+    """The sum of its records' weighted terms, by a plain loop; a record of a large unit has that of all."""
+    one = of_pay(tmp_path)
+    result = one.run(key)
+    draws = one.refit(result).draws
+    terms = result.weights * one.model.log_lik(draws, slice(None))
+    house = households().house.to_numpy()
+    for place in range(0, N, 7):
+        together = terms[:, house == house[place]].sum(axis=1)
+        assert result.lipschitz_bounds[place] == pytest.approx(np.abs(together).max(), rel=1e-9)
+    alone = replace(one, settings=one.settings.model_copy(update={"unit_column": None, "unit_size": 1}))
+    assert result.epsilon == 2 * result.lipschitz_bounds.max()
+    assert result.epsilon_replace is None and result.oscillation_joint is None  # not searched for
+    if key == "unweighted":
+        assert result.epsilon > 1.5 * alone.run(key).epsilon
+        np.testing.assert_array_equal(result.synthetic, alone.run(key).synthetic)  # nothing is weighted
+    said = sentence(result.summary_numbers, one.settings)
+    assert "bounds what withholding all values of one 'house' changes" in said
+    lines = " ".join(explained(result.summary_numbers, one.settings)[1])
+    assert "their terms are added up, draw by draw" in lines and "no bound on odds" in lines
+
+
+@pytest.mark.stan
+def test_weights_are_of_the_unit_and_so_is_what_they_aim_at(tmp_path):
+    """All records of a unit have one weight, and a single weight halves what the most telling unit does."""
+    one = of_pay(tmp_path)
+    weights = pd.Series(one.run("weighted").weights).groupby(households().house.to_numpy())
+    assert (weights.nunique() == 1).all() and weights.first().nunique() > 5
+    risk = one.fits.unweighted_bounds().lipschitz_bound
+    assert one.run("exponential").weights == pytest.approx(np.full(N, min(1.0, 2.0 / (2 * risk))))
+
+
+@pytest.mark.stan
+def test_of_several_variables_a_member_without_a_value_has_what_its_unit_does(tmp_path):
+    """Of a unit whose members have one value each the terms of both are its own: no member has both."""
+    frame = households()
+    frame["job"] = np.where(np.arange(N) % 2, "a", "b")
+    frame["job"] = frame.job.where(np.arange(N) % 3 > 0)
+    frame["pay"] = frame.pay.where(np.arange(N) % 3 < 2)
+    blocks = (
+        Block("job", "categorical", {"categories": ("a", "b")}, missing=()),
+        Block("pay", "lognormal", missing=()),
     )
+    given = {"predictors": ("area",), "draws": 200, "unit_column": "house", "unit_size": 4}
+    whole = RecordsAnalysis(Table("people", frame), blocks, given, Cache(tmp_path))
+    result = whole.run("unweighted")
+    house, expected = frame.house.to_numpy(), np.zeros(N)
+    highest, lowest = np.zeros((2, N))
+    for each, fit in zip(whole.analyses(False), result.fits, strict=True):
+        complete = each.selection.complete
+        terms = np.zeros((each.fits.unweighted()[0].n_draws, N))
+        terms[:, complete] = each.model.log_lik(each.refit(fit).draws, slice(None))
+        for place in range(N):
+            together = terms[:, house == house[place]].sum(axis=1)
+            highest[place] += together.max()
+            lowest[place] += together.min()
+    expected = np.maximum(highest, -lowest)
+    np.testing.assert_allclose(result.lipschitz_bounds, expected, rtol=1e-9)
+    assert result.epsilon == 2 * expected.max()
+    assert result.epsilon == pytest.approx(2 * whole.unweighted_bound)
+
+
+def test_the_histogram_of_units_has_the_noise_of_all_their_records(tmp_path):
+    """One unit of four replaced moves counts by eight in all: the noise is that of a fourth of epsilon."""
+    one = of_pay(tmp_path)
+    mine = replace(one, noise=SeededNoise(3)).run("histogram")
+    settings = one.settings.model_copy(update={"unit_column": None, "unit_size": 1, "epsilon": 0.5})
+    other = replace(one, settings=settings, cache=Cache(tmp_path / "other"), noise=SeededNoise(3)).run(
+        "histogram"
+    )
+    np.testing.assert_array_equal(mine.synthetic, other.synthetic)
+    assert mine.epsilon == 2.0
+    lines = " ".join(explained(mine.summary_numbers, one.settings)[1])
+    assert "is for all values of one 'house' replaced" in lines and "each has ε/4" in lines
+
+
+def test_a_sensitive_range_of_units_is_refused_and_a_reference_without_them(tmp_path):
     with pytest.raises(InputError, match="says nothing of a unit of several"):
-        Analysis(Table("people", households()), settings, Cache(tmp_path)).run(key)
+        of_pay(tmp_path, range=(0.5, 2.0)).run("range_averaged")
+    settings = of_pay(tmp_path).settings.model_copy(update={"risk_reference": "other.csv"})
+    other = Table("other", households().drop(columns="house").assign(pay=lambda t: t.pay * 1.1), False)
+    with pytest.raises(InputError, match="reference has no column 'house'"):
+        Analysis(Table("people", households()), settings, Cache(tmp_path), reference=other).run("weighted")
 
 
 @pytest.mark.stan

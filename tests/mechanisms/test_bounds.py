@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth_core.mechanisms import bounds as module
-from synth_core.mechanisms.bounds import lipschitz_bounds
+from synth_core.mechanisms.bounds import lipschitz_bounds, unit_lipschitz_bounds
 from synth_core.mechanisms.censoring import Censoring, weighted_terms
 
 
@@ -92,3 +92,22 @@ def test_terms_are_clamped_on_both_sides_and_a_weight_of_zero_adds_nothing():
     weights = np.array([0.5, 1.0, 0.0, 1.0])
     expected = [[-1.5, 1.5, 0.0, 1.5], [-0.25, -1.5, 0.0, -1.5]]
     np.testing.assert_array_equal(weighted_terms(log_lik, weights, Censoring(1.5)), expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**31), st.integers(1, 9), st.integers(1, 50), st.integers(1, 60))
+def test_of_units_against_a_double_loop(seed, n_draws, n, block):
+    """The sum of a unit's terms at each draw, whatever the order of records and wherever blocks end."""
+    rng = np.random.default_rng(seed)
+    matrix, units = rng.normal(0, 5, (n_draws, n)), rng.integers(0, max(1, n // 2), n)
+    weights = np.where(rng.random(n) < 0.3, 0.0, rng.random(n))
+    terms = np.where(weights == 0, 0.0, weights * matrix)
+    matrix[:, weights == 0] = np.nan
+    found = unit_lipschitz_bounds(
+        lambda rows: matrix[:, rows].copy(), units, n_draws, weights, block_elements=block
+    )
+    sums = np.array([[sum(terms[s, units == u]) for u in units] for s in range(n_draws)])
+    np.testing.assert_allclose(found.highest, sums.max(axis=0), atol=1e-12)
+    np.testing.assert_allclose(found.lowest, sums.min(axis=0), atol=1e-12)
+    np.testing.assert_allclose(found.draw_max, sums.max(axis=1), atol=1e-12)
+    np.testing.assert_allclose(found.draw_min, sums.min(axis=1), atol=1e-12)

@@ -19,9 +19,7 @@ from synth_core.ui.state.choices import (
     MAPPED,
     OPENING,
     USUAL_MECHANISMS,
-    USUAL_OF_UNITS,
     first_choices,
-    unusual,
 )
 
 N = 90
@@ -246,24 +244,15 @@ def test_a_kind_can_be_said_after_the_page_was_left(monkeypatch):
     assert now.table.codebook.get("degree").categories == ("low", "mid", "high")
 
 
-def test_where_units_are_named_newcomers_see_mechanisms_that_take_them():
+def test_where_units_are_named_newcomers_mechanisms_are_those_of_records_and_none_is_refused():
     """Two of three rows said why they were refused, and nobody had chosen them."""
     used, chosen = table(), first_choices().opening(table())
     for usual in (USUAL_MECHANISMS, OPENING):
         named = roles.with_role(chosen.with_mechanisms(*usual), used, "hh", roles.UNIT)
-        assert named.mechanisms == USUAL_OF_UNITS == named.explore.mechanisms
-        assert not any("of a unit" in refusal(find_mechanism(key), named.settings) for key in USUAL_OF_UNITS)
-        left = roles.with_role(named, used, "hh", roles.UNUSED)
-        assert (left.mechanisms, left.explore.mechanisms) == (USUAL_MECHANISMS, MAPPED)
-        assert unusual(named.with_settings(epsilon=1.0)) == {}
-    asked = chosen.with_mechanisms("weighted", "measured")
-    assert roles.with_role(asked, used, "hh", roles.UNIT).mechanisms == ("weighted", "measured")
-    mine = chosen.with_mechanisms(*USUAL_OF_UNITS)  # chosen by hand, and no units are named
-    assert roles.with_role(mine, used, "age", roles.PREDICTOR).mechanisms == USUAL_OF_UNITS
-    assert mine.opening(table()).mechanisms == USUAL_OF_UNITS and "mechanisms" in unusual(mine)
-    declared = first_choices().with_mechanisms(*USUAL_MECHANISMS).opening(table(BOOK))
-    assert declared.mechanisms == USUAL_OF_UNITS
-    assert declared.opening(table()).mechanisms == USUAL_MECHANISMS
+        assert named.settings.unit_column == "hh" and named.mechanisms == usual
+        assert named.explore.mechanisms == MAPPED
+        for key in (*USUAL_MECHANISMS, *MAPPED):
+            assert "unit of several" not in refusal(find_mechanism(key), named.settings)
 
 
 def test_a_single_variable_keeps_its_rules_as_whole_records(monkeypatch):

@@ -14,6 +14,8 @@ def controls_page():
         st.session_state["started"] = True
         session.use_example("beta", 60, 1)
         changed = session.choices().with_settings(unit_column="house", unit_size=2)
+        ranged = changed.explore.model_copy(update={"mechanisms": ("range_averaged",)})
+        changed = changed.model_copy(update={"explore": ranged})
         session.change(changed.with_mechanisms("histogram", "censored"))
     st.session_state["asked"] = choose_map()
 
@@ -22,11 +24,8 @@ def test_what_units_refuse_is_left_out_and_what_compare_has_is_offered():
     at = AppTest.from_function(controls_page).run(timeout=60)
     assert not at.exception and at.session_state["asked"] is None
     (reason,) = [each.value for each in at.caption if "unit of several" in each.value]
-    left_out = (
-        "Unweighted, Weighted, Exponential \\(EM\\), Count\\-weighted"  # their ε is measured for one record
-    )
-    assert reason.startswith(f"Left out\\: {left_out}\\. Its ε is measured for one record")
+    assert reason.startswith("Left out\\: Range\\-averaged\\. A sensitive range is of one record's value")
     (offer,) = [each for each in at.button if each.label.startswith("Take those of Compare")]
-    assert offer.label == "Take those of Compare: Censored"  # no histogram, whose ε is of one record
+    assert offer.label == "Take those of Compare: Histogram, Censored"
     offer.click().run(timeout=60)
-    assert not at.exception and at.session_state["asked"].mechanisms == ["censored"]
+    assert not at.exception and at.session_state["asked"].mechanisms == ["histogram", "censored"]

@@ -18,11 +18,6 @@ class HistogramEngine(Engine):
     """Draws noise for each data set, and values uniform within the noisy bins."""
 
     def require(self, settings: Settings, label: str) -> None:
-        if settings.unit_column is not None:
-            raise InputError(
-                f"{label}: its ε is of one record replaced, and says nothing of a unit of several. Take measured "
-                "synthesis."
-            )
         if settings.weighs_likelihood:
             raise InputError(
                 f"{label}: it adds noise to counts of the sample, and survey weights do not enter them. Take measured "
@@ -45,7 +40,7 @@ class HistogramEngine(Engine):
             table=fits.table.fingerprint,
             outcome=outcome,
             bounds=s.bounds,
-            epsilon=s.epsilon,
+            epsilon=s.record_epsilon,
             bins=s.bins,
             datasets=s.datasets,
             seed=s.seed,
@@ -58,7 +53,7 @@ class HistogramEngine(Engine):
             inputs.progress("adding noise to the histogram", 0.0)
             rng, noise = inputs.rng(31), inputs.noise.from_start()
             sets = histogram.synthesize(
-                outcome, s.bounds, s.epsilon, s.bins, s.datasets, rng, noise, fits.model.discrete
+                outcome, s.bounds, s.record_epsilon, s.bins, s.datasets, rng, noise, fits.model.discrete
             )
             return {"synthetic": sets}
 
@@ -70,5 +65,8 @@ class HistogramEngine(Engine):
         (fits,) = inputs.parts
         s = fits.settings
         outcome, discrete = fits.model.records.outcome, fits.model.discrete
-        for values in histogram.synthesize(outcome, s.bounds, epsilon, s.bins, count, rng, discrete=discrete):
+        of_record = epsilon / s.unit_size
+        for values in histogram.synthesize(
+            outcome, s.bounds, of_record, s.bins, count, rng, discrete=discrete
+        ):
             yield (values,)

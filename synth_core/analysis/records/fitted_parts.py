@@ -21,6 +21,7 @@ from synth_core.analysis.records.synthetic_records import draw_records
 from synth_core.analysis.result import Result
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.data.table import Table
+from synth_core.data.units import unit_numbers
 from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.bounds import Bounds
 from synth_core.mechanisms.catalogue import Mechanism
@@ -137,7 +138,7 @@ class FittedParts:
         def run_part(place: int, analysis: Analysis) -> tuple[Result, Bounds]:
             with naming(self.parts[place]), self._parallel_progress.running(place):
                 result = analysis.run(mechanism.key)
-                return result, of_all(analysis.bounds_of(result), analysis.selection.complete)
+                return result, of_all(analysis, analysis.bounds_of(result), not mechanism.likelihood.clamps)
 
         analyses, waiting = [], []
         with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -194,8 +195,18 @@ def _part_entropy(entropy: int, place: int) -> int:
     return int.from_bytes(hashlib.sha256(f"part {place}".encode() + entropy.to_bytes(32)).digest())
 
 
-def of_all(bounds: Bounds, complete: NDArray[np.bool_]) -> Bounds:
-    """Bounds of all records from those of the complete ones: a value that is missing has no term."""
+def of_all(analysis: Analysis, bounds: Bounds, of_units: bool = True) -> Bounds:
+    """Bounds of all records from those of a part's complete ones: a value that is missing has no term.
+
+    Parameters
+    ----------
+    of_units : bool
+        Whether a record has the bounds of its unit, where units are named; then one without a value has them too.
+    """
+    complete, name = analysis.selection.complete, analysis.settings.unit_column
+    whose = np.arange(len(complete))
+    if of_units and name is not None:
+        whose = unit_numbers(analysis.table, name)
     highest, lowest = np.zeros((2, len(complete)))
-    highest[complete], lowest[complete] = bounds.highest, bounds.lowest
-    return Bounds(highest, lowest, bounds.draw_max, bounds.draw_min)
+    highest[whose[complete]], lowest[whose[complete]] = bounds.highest, bounds.lowest
+    return Bounds(highest[whose], lowest[whose], bounds.draw_max, bounds.draw_min)

@@ -223,7 +223,7 @@ class RecordsAnalysis:
     def unweighted_bound(self) -> float:
         """Delta of the fits with all weights 1, over all combinations of the blocks' draws."""
         analyses = self.analyses(False)
-        bounds = [of_all(each.fits.unweighted_bounds(), each.selection.complete) for each in analyses]
+        bounds = [of_all(each, each.fits.unweighted_bounds()) for each in analyses]
         return float(joint_lipschitz_bounds(bounds).max())
 
     @property

@@ -85,10 +85,7 @@ class _Trials:
             spread[each.selection.complete] += term_spread(each, weighted)
         plain = [each.fits.unweighted_bounds() for each in self.analyses]
         risk = joint_lipschitz_bounds(
-            [
-                of_all(bounds, each.selection.complete)
-                for each, bounds in zip(self.analyses, plain, strict=True)
-            ]
+            [of_all(each, bounds) for each, bounds in zip(self.analyses, plain, strict=True)]
         )
         return standing_out(self.result.lipschitz_bounds, spread, risk)
 

@@ -54,6 +54,10 @@ def inspect_record(summaries: list[ResultSummary], clicked: int | None, subject:
         i = int(number) - 1
         st.caption(session.plain(f"Internal. {_of_all(i, subject) if subject.blocks else _of_one(i)}"))
         browser, settings = session.current(), session.settings()
+        if settings.unit_column is not None:
+            st.caption(
+                "Bounds are of all records of its unit, and where terms are clamped of the record alone."
+            )
         rows = []
         for summary in summaries:
             key = subject.task(browser, settings, summary.mechanism).key

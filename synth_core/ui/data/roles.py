@@ -107,7 +107,7 @@ def with_role(choices: Choices, table: Table, name: str, role: str) -> Choices:
         unit_column=unit,
         strata=None if s.strata == name and role == SENSITIVE else s.strata,
     )
-    return changed.with_usual_mechanisms(s.unit_column).by_rules(table)
+    return changed.by_rules(table)
 
 
 def _added(choices: Choices, table: Table, name: str) -> Choices:

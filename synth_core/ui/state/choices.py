@@ -30,7 +30,6 @@ from synth_core.system import limits
 FIRST_EXAMPLE = "401ksubs"
 OPENING, OPENING_EPSILON = ("unweighted", "weighted", "anchored", "measured"), 1.0  # of the first example
 USUAL_MECHANISMS = ("unweighted", "weighted", "measured")  # of another table, at the same ε: strict too
-USUAL_OF_UNITS = ("anchored", "measured")  # where units of several are named, which others refuse
 MAPPED = ("unweighted", "weighted", "exponential", "count_weighted")  # at first, on the map
 MAY_BE_NONE = {
     "settings.match_epsilon",
@@ -259,23 +258,6 @@ class Choices(BaseModel):
         composed = dict.fromkeys((*self.composed, *(key for key in keys if key not in MECHANISMS)))
         return self.model_copy(update={"mechanisms": tuple(keys), "composed": tuple(composed)})
 
-    def with_usual_mechanisms(self, units_before: str | None) -> Choices:
-        """Choices with the mechanisms that their units take, where these were named or left out just now and nobody had
-        chosen others.
-        """
-        units = self.settings.unit_column
-        if (units is None) == (units_before is None):
-            return self
-        usual: dict[tuple[str, ...], tuple[str, ...]] = {USUAL_OF_UNITS: USUAL_MECHANISMS}
-        mapped: dict[tuple[str, ...], tuple[str, ...]] = {USUAL_OF_UNITS: MAPPED}
-        if units is not None:
-            usual = {OPENING: USUAL_OF_UNITS, USUAL_MECHANISMS: USUAL_OF_UNITS}
-            mapped = {MAPPED: USUAL_OF_UNITS}
-        of_map = mapped.get(self.explore.mechanisms, self.explore.mechanisms)
-        explore = self.explore.model_copy(update={"mechanisms": of_map})
-        changed = self.model_copy(update={"explore": explore})
-        return changed.with_mechanisms(*usual.get(self.mechanisms, self.mechanisms))
-
     def for_table(
         self,
         changes: dict[str, Any],
@@ -287,7 +269,6 @@ class Choices(BaseModel):
         chosen = self.with_settings(**fresh | changes)
         if (self.mechanisms, self.settings.epsilon) == (OPENING, OPENING_EPSILON):  # nobody chose them
             chosen = chosen.with_mechanisms(*USUAL_MECHANISMS)
-        chosen = chosen.with_usual_mechanisms(self.settings.unit_column)
         explore = chosen.explore.model_copy(update={"edges": (), "edges_of": ""})
         policy = chosen.policy.model_copy(update={"by_variable": ()})
         fresh_parts = {"group_by": None, "blocks": (), "explore": explore, "policy": policy}
@@ -372,8 +353,7 @@ def unusual(choices: Choices) -> dict[str, Any]:
     }
     if choices.settings.epsilon == OPENING_EPSILON:
         changed.pop("epsilon", None)
-    of_units = () if choices.settings.unit_column is None else (USUAL_OF_UNITS,)
-    usual = choices.mechanisms in (first.mechanisms, USUAL_MECHANISMS, *of_units)
+    usual = choices.mechanisms in (first.mechanisms, USUAL_MECHANISMS)
     return changed | ({} if usual else {"mechanisms": choices.mechanisms})
 
 
@@ -381,7 +361,7 @@ def usual_again(choices: Choices) -> Choices:
     """Choices with the same columns and model, and a newcomer's settings and mechanisms."""
     first = first_choices()
     lasting = {name: getattr(first.settings, name) for name in LASTING} | {"epsilon": OPENING_EPSILON}
-    return choices.with_settings(**lasting).with_mechanisms(*USUAL_MECHANISMS).with_usual_mechanisms(None)
+    return choices.with_settings(**lasting).with_mechanisms(*USUAL_MECHANISMS)
 
 
 def opening_choices() -> Choices:
