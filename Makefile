@@ -28,8 +28,8 @@ app: $(VENV)/run.stamp
 test: setup $(VENV)/dev.stamp
 	@$(BIN)/python -m pytest $(TESTS)
 
-test-full: test
-	@$(BIN)/python -m pytest $(TESTS) -m "slow and not long"
+test-full: setup $(VENV)/dev.stamp
+	@$(BIN)/python -m pytest $(TESTS) -m "not long"
 
 test-long: setup $(VENV)/dev.stamp
 	@$(BIN)/python -m pytest $(TESTS) -m long

@@ -14,13 +14,14 @@ from benchmarks.measure import Line, claim, fresh_cache, sized, tree_processor
 from benchmarks.records import BLOCKS, PUBLIC_LEVELS, people
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.records.result import RecordsResult
+from synth_core.experiments.rivals.map_runs import installed, planned, run_for_map
 from synth_core.release.plan.settings_file import to_link, to_text
 
 DATASETS = 10
 
 
-def _released(n: int, n_public: int, n_sensitive: int, datasets: int) -> tuple[RecordsResult, float, float]:
-    """A result at ε = 1, its seconds and those of processors."""
+def _of(n: int, n_public: int, n_sensitive: int, datasets: int = 1) -> RecordsAnalysis:
+    """Simulated people at ε = 1, of whom nothing has been computed yet."""
     predictors = tuple(f"p{i}" for i in range(n_public))
     common = {
         "predictors": predictors,
@@ -29,10 +30,26 @@ def _released(n: int, n_public: int, n_sensitive: int, datasets: int) -> tuple[R
         "epsilon": 1.0,
         "datasets": datasets,
     }
-    table = people(n)
+    return RecordsAnalysis(people(n), BLOCKS[:n_sensitive], common, fresh_cache())
+
+
+def _released(n: int, n_public: int, n_sensitive: int, datasets: int) -> tuple[RecordsResult, float, float]:
+    """A result, its seconds and those of processors."""
+    analysis = _of(n, n_public, n_sensitive, datasets)
     started, before = time.perf_counter(), tree_processor()
-    result = RecordsAnalysis(table, BLOCKS[:n_sensitive], common, fresh_cache()).run("measured")
+    result = analysis.run("measured")
     return result, time.perf_counter() - started, tree_processor() - before
+
+
+def _by_aim(n: int, variables: int, beside: float) -> Line:
+    """AIM's seconds at the same ρ on the same records."""
+    label = f"AIM at the same ρ, n = {n:,}, three public and three sensitive variables"
+    if not installed("aim"):
+        return Line(label, None, note="skipped: requirements-rivals.txt is not installed")
+    analysis = _of(n, variables, variables)
+    [asked] = planned(["aim"], [1.0], analysis.settings, 1, "rho", blocks=analysis.blocks)
+    seconds = run_for_map(analysis, asked).seconds
+    return Line(label, seconds, note=f"{seconds / beside:.0f} times as long as measured")
 
 
 def measured() -> list[Line]:
@@ -51,6 +68,7 @@ def measured() -> list[Line]:
              processor=processor, note=f"at most 30 s; k-marginal {one.measures.k_marginal:.0f}"),
         Line(f"the same, {ten} data sets of one measurement", ten_seconds, ten * seconds / ten_seconds,
              processor=ten_processor, note=f"naive: {ten} releases of one"),
+        _by_aim(n, variables, seconds),
         Line("measured, ε = 1, n = 50,000, ten public and five sensitive variables", large_seconds,
              processor=large_processor, note=f"at most 60 s; k-marginal {large.measures.k_marginal:.0f}"),
     ]  # fmt: skip

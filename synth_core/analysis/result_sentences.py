@@ -152,7 +152,8 @@ def privacy_in_words(
 ) -> str:
     """What epsilon leaves an intruder, where that follows; `standing` as for `sentence`."""
     guarantee = standing or numbers.guarantee
-    if guarantee.strict or guarantee.given is not None or numbers.epsilon_replace is not None:
+    searched = numbers.joint is None and numbers.epsilon_replace is not None
+    if guarantee.strict or guarantee.given is not None or searched:
         return suspicion(
             guarantee,
             numbers.epsilon,

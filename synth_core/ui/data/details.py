@@ -196,8 +196,9 @@ def _unit() -> None:
         "settings.unit_size",
         limits.UNIT_SIZE,
         step=1,
-        help="From knowledge of the survey; a table with a larger unit is refused. Measured mechanisms count a "
-        "unit as one record, whatever its size; of anchored and censored ones each record gets this part of ε.",
+        help="From knowledge of the survey; a table with a larger unit is refused. Measured synthesis counts a "
+        "unit as one record, whatever its size; under anchored and censored mechanisms each record gets this part of ε; "
+        "where ε is measured, what all records of a unit do is added up.",
     )
 
 
