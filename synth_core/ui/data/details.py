@@ -197,8 +197,8 @@ def _unit() -> None:
         limits.UNIT_SIZE,
         step=1,
         help="From knowledge of the survey; a table with a larger unit is refused. Measured synthesis counts a "
-        "unit as one record, whatever its size; under anchored and censored mechanisms each record gets this part of ε; "
-        "where ε is measured, what all records of a unit do is added up.",
+        "unit as one record, whatever its size; under anchored and censored mechanisms each record gets this part of "
+        "ε; where ε is measured, what all records of a unit do is added up.",
     )
 
 
