@@ -22,7 +22,7 @@ class Measures:
         their distribution in the confidential table given the predictors (Snoke et al. 2018). A draw of the parameters
         adds about 1: 2 is good for independent values, 1 for even ones.
     association : float
-        Mean over pairs of columns of the absolute difference of Cramér's V.
+        Mean over pairs of columns, one at least sensitive, of the absolute difference of Cramér's V.
     worst_association : float
         The largest; of several tables that of the worst.
     worst_pair : tuple of str

@@ -205,9 +205,14 @@ def propensity(tables: DiscretisedTables) -> tuple[float, float]:
 
 
 def association_difference(tables: DiscretisedTables) -> tuple[float, float, tuple[str, str]]:
-    """The largest and the mean absolute difference of Cramér's V over pairs of columns, and the worst pair."""
+    """The largest and the mean absolute difference of Cramér's V over pairs of columns, and the worst pair.
+
+    Of pairs with a sensitive column: public ones are kept, so that pairs of them alone would lower the mean.
+    """
     differences = {}
     for i, j in itertools.combinations(range(len(tables.names)), 2):
+        if j < tables.n_public:
+            continue
         sides = [
             cramers_v(t[:, i], t[:, j], own)
             for t, own in zip((tables.confidential, tables.synthetic), tables.counted, strict=True)

@@ -99,8 +99,8 @@ RECORD_COLUMNS = {  # of the results of whole records
     "associations": Word(
         "Associations off by",
         "Association",
-        "Mean over pairs of columns of the difference of Cramér's V, which is 0 for independent columns and 1 where "
-        "one tells the other.",
+        "Mean over pairs of columns with a sensitive one of the difference of Cramér's V, which is 0 for independent "
+        "columns and 1 where one tells the other.",
         detail=True,
     ),
     "pmse": Word(

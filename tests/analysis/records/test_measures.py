@@ -1,6 +1,7 @@
 """Measures of whole tables against pandas, SciPy and simulation."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.discretise import DiscretisedTables, discretise
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.records.table import whole_records
+from synth_core.analysis.summary import pairs_of
 from synth_core.data.table import Table
 
 
@@ -161,6 +163,27 @@ def test_association_against_scipy(rng):
     assert worst == mean
     assert pair == ("a", "b")
     assert worst == pytest.approx(abs(expected - measures.cramers_v(t.synthetic[:, 0], t.synthetic[:, 1])))
+
+
+def test_pairs_of_public_columns_alone_do_not_lower_the_mean_association(rng):
+    """A pair of two predictors is the same in both tables: with it the mean was told over 15 pairs."""
+    t = tables(rng, m=300)
+    wide = replace(
+        t,
+        names=("p1", "p2", *t.names),
+        confidential=np.hstack([t.confidential[:, :1], t.confidential[:, :1], t.confidential]),
+        synthetic=np.hstack([t.confidential[:, :1], t.confidential[:, :1], t.synthetic]),
+        n_codes=(2, 2, *t.n_codes),
+        labels=tuple(tuple(map(str, range(k))) for k in (2, 2, *t.n_codes)),
+        n_public=2,
+    )
+    mean, shown = measures.association_difference(wide)[1], pairs_of(wide, set(t.names))
+    assert mean == pytest.approx(np.mean([pair.association for pair in shown]))
+    of_all = measures.association_difference(replace(wide, n_public=0))[1]
+    assert (
+        mean == pytest.approx(of_all * len(list(itertools.combinations(wide.names, 2))) / len(shown))
+        and mean > of_all
+    )
 
 
 def test_codes_are_the_same_in_both_tables(rng):
