@@ -45,11 +45,20 @@ def percentile_of(measure: str) -> float | None:
     return value
 
 
-def at_zeros(measure: str) -> str:
-    """What the error of a percentile is where that lies at the zeros, in a sentence; empty of other measures."""
+def at_zeros(measure: str, several: bool = False) -> str:
+    """What the error of a percentile is where that lies at the zeros, in a sentence; empty of other measures.
+
+    Parameters
+    ----------
+    several : bool
+        Whether one error stands for several variables.
+    """
     if measure != "median" and not (measure.startswith("q") and measure[1:2].isdigit()):
         return ""
-    return "A percentile at the zeros is compared by the share at or below 0, and its error is in points."
+    said = "A percentile at the zeros is compared by the share at or below 0, and its error is in points."
+    if several:
+        return f"{said} The largest over the variables takes a point for as much as a percent."
+    return said
 
 
 def measure_label(measure: str) -> str:

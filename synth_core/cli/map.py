@@ -23,6 +23,7 @@ from synth_core.experiments.explore.refine import refined
 from synth_core.experiments.explore.sweep import Planned, Sweep, duration, estimate, plan, read_sweep
 from synth_core.experiments.explore.wording import (
     FRONTIER_RULE,
+    at_zeros_of,
     band_text,
     frontier_points,
     guarantee_label,
@@ -205,6 +206,8 @@ def _print(
     for line in aligned(rows + as_rows(others, measure)):
         print(line)
     print(f"Bands over {points[0].n_predictive} synthetic data sets of each fit; {FRONTIER_RULE}.")
+    if zeros := at_zeros_of(points[0], measure):
+        print(zeros)
     if several:
         print(
             f"An error is the largest over the sensitive variables. {covers_words(s.unit_column, s.unit_size)}"

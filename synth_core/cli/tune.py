@@ -27,6 +27,7 @@ from synth_core.experiments.explore.tuning import expected_fits, tune, variants_
 from synth_core.experiments.explore.wording import (
     DATA_DEPENDENT,
     answer_text,
+    at_zeros_of,
     best_answers,
     guarantee_label,
     sure_text,
@@ -111,7 +112,8 @@ def run_tune(args: argparse.Namespace) -> int:
     if args.format == "json":
         print(json_text(_json(answers, target)))
         return 0
-    print(" ".join(filter(None, [verdict(answers, target), analysis.settings.whose_accuracy])))
+    zeros = next((at_zeros_of(each.point, target.measure) for each in answers if each.point is not None), "")
+    print(" ".join(filter(None, [verdict(answers, target), zeros, analysis.settings.whose_accuracy])))
     for answer in answers:
         print(f"  {answer_text(answer)}")
         if answer.point is not None and (sure := sure_text(answer)):

@@ -11,6 +11,7 @@ from synth_core.analysis.wording.guarantee_sentences import in_which_sets
 from synth_core.experiments.explore.point import PointSummary
 from synth_core.experiments.explore.wording import (
     FRONTIER_RULE,
+    at_zeros_of,
     band_text,
     finite,
     frontier_points,
@@ -269,7 +270,7 @@ def map_figure(
                 None,
                 (
                     f"Lower left is better. {bar}Squares are strict, other shapes other guarantees; {FRONTIER_RULE}.",
-                    at_zeros(measure),
+                    at_zeros_of(drawn[0], measure) if drawn else at_zeros(measure),
                     READING if others else "",
                 ),
             )

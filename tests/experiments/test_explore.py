@@ -12,6 +12,7 @@ from synth_core.analysis.measures import at_zeros, measure_label, percentile_of
 from synth_core.analysis.result_key import result_key
 from synth_core.analysis.settings import make_settings
 from synth_core.analysis.utility import statistics
+from synth_core.cli.map import _print as print_map
 from synth_core.data.examples import load_example
 from synth_core.errors import InputError
 from synth_core.experiments.explore.frontier import frontier, frontiers
@@ -29,7 +30,7 @@ from synth_core.experiments.explore.sweep import (
     seconds_per_point,
     spread_out,
 )
-from synth_core.experiments.explore.wording import frontier_points, knobs_text, points_csv
+from synth_core.experiments.explore.wording import at_zeros_of, frontier_points, knobs_text, points_csv
 from synth_core.figures.explore import map_figure
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits
@@ -225,6 +226,19 @@ def test_percentiles_at_the_zeros_are_measured_by_the_share_at_or_below_zero(rng
     assert "share at or below 0" in at_zeros("q15") and at_zeros("median") == at_zeros("q15")
     assert at_zeros("mean") == at_zeros("ecdf_max") == at_zeros("ecdf_max of q15") == ""
     assert found["q15"] == found["q5"] == pytest.approx(abs(np.mean(y <= 0) - np.mean(x <= 0)))
+
+
+def test_one_error_of_several_variables_says_that_points_and_percents_stand_in_it(capsys):
+    """The largest was taken over relative errors and differences of shares, and no word was said of it."""
+    bands = {name: (0.01, 0.02, 0.03) for name in ("ecdf_max", "q15", "ecdf_max of pay")}
+    several = map_point(bands=bands)
+    alone = map_point(bands={name: bands[name] for name in ("ecdf_max", "q15")})
+    words = "takes a point for as much as a percent"
+    assert words in at_zeros_of(several, "q15") and words in map_figure([several], "q15")["reading"]
+    assert at_zeros_of(alone, "q15") == at_zeros("q15") and words not in at_zeros("q15")
+    assert at_zeros_of(several, "ecdf_max") == ""
+    print_map([several], [True], "q15", [], settings(), several=True)
+    assert words in capsys.readouterr().out
 
 
 def test_large_tables_get_fewer_data_sets():

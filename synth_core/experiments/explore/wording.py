@@ -16,6 +16,7 @@ from synth_core.experiments.explore.frontier import frontiers
 from synth_core.experiments.explore.knobs import KNOBS
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.point import PointSummary
+from synth_core.experiments.explore.records_point import difference_of
 from synth_core.experiments.explore.targets import EpsilonTarget, TuningAnswer
 from synth_core.mechanisms.catalogue import find_mechanism, guarantees
 from synth_core.mechanisms.guarantees import WITHHELD
@@ -86,6 +87,11 @@ def band_text(summary: PointSummary, measure: str) -> str:
     return f"{median} in the middle; one data set in twenty is above {high}, and one below {low}"
 
 
+def at_zeros_of(point: PointSummary, measure: str) -> str:
+    """What a percentile's error is at the zeros: a point of several variables has a measure of each by itself too."""
+    return at_zeros(measure, several=any(name.startswith(difference_of("")) for name in point.bands))
+
+
 def target_text(target: Target | EpsilonTarget) -> str:
     """What was asked."""
     if isinstance(target, EpsilonTarget):
@@ -105,7 +111,7 @@ def reached_text(answer: TuningAnswer, target: Target | EpsilonTarget) -> str:
     said = (
         f"Error reached: {measure_label(target.measure).lower()} {band_text(answer.reached, target.measure)}"
     )
-    return ". ".join(filter(None, (said, at_zeros(target.measure).removesuffix("."))))
+    return ". ".join(filter(None, (said, at_zeros_of(answer.reached, target.measure).removesuffix("."))))
 
 
 def sure_text(answer: TuningAnswer) -> str:
