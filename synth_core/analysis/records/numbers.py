@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -56,6 +57,17 @@ class NumberMeasures:
         """Mean distance of the percentiles, in the confidential one between the quartiles; NaN where there is none."""
         away = [abs(each.synthetic - each.confidential) for each in self.statistics if each.name != "mean"]
         return float(np.mean(away)) / self.spread if away and self.spread > 0 else float("nan")
+
+
+def mean_of_numbers(measures: Sequence[NumberMeasures], measure: str) -> float:
+    """A measure's mean over the numbers that have it; NaN without any, or where nothing was drawn of one.
+
+    A number whose percentiles all lie at the zeros has no relative error: the others' are told without it.
+    """
+    values = [(getattr(each, measure), bool(each.statistics)) for each in measures]
+    numbers = [(math.nan if value is None else value, drawn) for value, drawn in values]
+    told = [value for value, drawn in numbers if not (drawn and math.isnan(value))]
+    return float(np.mean(told)) if told else math.nan
 
 
 def number_measures(

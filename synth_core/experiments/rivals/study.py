@@ -18,6 +18,7 @@ import pandas as pd
 from synth_core.analysis.records.blocks import Block, as_predictors
 from synth_core.analysis.records.discretise import DiscretisedTables
 from synth_core.analysis.records.measures import k_marginal_score
+from synth_core.analysis.records.numbers import mean_of_numbers
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.result_numbers import error_name
 from synth_core.data.table import Table
@@ -283,10 +284,10 @@ class _Runner:
             "sample_share": measures.sample_share,
             "pmse_ratio": measures.pmse_ratio,
             "association": measures.association,
-            "percentile_error": float(np.mean([each.percentile_error for each in numbers] or [nan])),
-            "percentile_distance": float(np.mean([each.percentile_distance for each in numbers] or [nan])),
-            "overlap": float(np.mean([nan if e.overlap is None else e.overlap for e in numbers] or [nan])),
-            "meeting": float(np.mean([nan if e.meeting is None else e.meeting for e in numbers] or [nan])),
+            **{
+                name: mean_of_numbers(numbers, name)
+                for name in ("percentile_error", "percentile_distance", "overlap", "meeting")
+            },
             "slope": theirs / mine if mine else nan,
             "impossible": nan if measures.impossible is None else measures.impossible,
         }

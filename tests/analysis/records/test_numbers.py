@@ -1,11 +1,18 @@
 """Percentiles and regressions of whole records, against loops and a second implementation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from synth_core.analysis.records.numbers import average_numbers, number_measures, regression_of
+from synth_core.analysis.records.numbers import (
+    average_numbers,
+    mean_of_numbers,
+    number_measures,
+    regression_of,
+)
 from synth_core.analysis.regression import coefficient_overlaps, interval_overlap
 from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.data.survey_weights import Survey
@@ -130,6 +137,19 @@ def test_means_over_data_sets(rng):
     assert pay.statistics[1].instead and at_zero[0].error != at_zero[1].error
     assert pay.statistics[1].error == pytest.approx(np.mean([s.error for s in at_zero]))
     assert average_numbers(each[:1]) == each[0]
+
+
+def test_a_number_that_is_mostly_zero_does_not_hide_the_percentile_errors_of_the_others(rng):
+    """The mean over numbers was no number, since all percentiles of one lie at its zeros."""
+    mine, theirs, design = records(rng), records(rng, shift=2.0), design_of(rng, 400)
+    mine["pay"] *= np.arange(400) % 40 == 0
+    pay, rent = number_measures(mine, theirs, (design, design), (SEX, PAY, RENT), (25.0, 50.0), 1)
+    assert np.isnan(pay.percentile_error) and np.isnan(pay.percentile_distance)
+    for measure in ("percentile_error", "percentile_distance"):
+        assert mean_of_numbers((pay, rent), measure) == getattr(rent, measure) > 0
+        assert np.isnan(mean_of_numbers((rent, replace(rent, statistics=(), spread=np.nan)), measure))
+        assert np.isnan(mean_of_numbers((pay,), measure))
+    assert mean_of_numbers((pay, rent), "overlap") == pytest.approx(np.mean([pay.overlap, rent.overlap]))
 
 
 def test_percentiles_lie_off_by_a_share_of_the_distance_between_the_quartiles(rng):
