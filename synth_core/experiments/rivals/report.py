@@ -28,14 +28,15 @@ MEASURES = {
 FORMATS = ("table", "json", "markdown")
 EXPLAINED = (
     "Mean over seeds ± 2 standard errors. k-marginal: 1000 for the same tables of three columns; as a sample of: "
-    "whose random sample of the records scores the same. pMSE ratio: 1 for a table drawn from the distribution of the"
-    " confidential one. assoc.: mean difference of Cramér's V over pairs of columns with a sensitive one. "
-    "percentiles: mean absolute relative error of those asked for (--percentiles), but for those at the zeros, which "
-    "have none; of the spread: the mean distance of all over that between the quartiles; both of the values that are "
-    "there. overlap: of the 95 % intervals of a regression of each number on all other columns, 1 for the same; meet:"
-    " the share that meet. slope: where a number goes most with another sensitive variable, that of its tenth on the "
-    "place of the category among those declared, in an order or not, over the confidential one, of records with both:"
-    " below 1 it is too flat. rules broken: records that break a declared rule (--rule)."
+    "whose random sample of the records scores the same. pMSE ratio: 1 for a table drawn from the distribution of"
+    " the confidential one. assoc.: mean difference of Cramér's V over pairs of columns with a sensitive one. "
+    "percentiles: mean absolute relative error of those asked for (--percentiles), but for those at the zeros, "
+    "which have none, and numbers with no other; of the spread: the mean distance of all over that between the "
+    "quartiles; both of the values that are there. overlap: of the 95 % intervals of a regression of each number "
+    "on all other columns, 1 for the same; meet: the share that meet. slope: where a number goes most with "
+    "another sensitive variable, that of its tenth over the confidential one, of records with both: on the "
+    "other's tenth, on the place of one of two or of ordered categories, else on the mean tenth of the category's"
+    " confidential records; below 1 it is too flat. rules broken: records that break a declared rule (--rule)."
 )
 
 

@@ -29,6 +29,8 @@ from synth_core.experiments.rivals.problem import Problem, RivalSynthetic, probl
 from synth_core.experiments.rivals.registry import RIVALS, RivalSpec, all_asked, make_rival
 from synth_core.experiments.rivals.slopes import slopes
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism, require_several
+from synth_core.models import family
+from synth_core.models.ordered import OrderedLogit
 from synth_core.system.cache import Cache, content_key
 from synth_core.system.code_version import code_version
 
@@ -277,7 +279,13 @@ class _Runner:
         measures, numbers = judged.measures, judged.numbers
         nan = float("nan")
         tables = self.whole.judge.discretised(made.frame, made.rows)
-        steepest = slopes(self.whole.table.frame, made.frame, as_predictors(self.whole.parts), tables.weights)
+        steepest = slopes(
+            self.whole.table.frame,
+            made.frame,
+            as_predictors(self.whole.parts),
+            [block.name for block in self.study.blocks if issubclass(family(block.model), OrderedLogit)],
+            tables.weights,
+        )
         mine, theirs = next(iter(steepest.values()), (nan, nan))
         scores = {
             "k_marginal": measures.k_marginal,

@@ -25,7 +25,7 @@ def frame(rng):
 
 
 def test_slopes_are_those_of_least_squares_on_tenths(frame):
-    found = slopes(frame, frame, COLUMNS)
+    found = slopes(frame, frame, COLUMNS, ("level",))
     assert list(found) == ["pay by level", "pay by kind"]  # the steepest first
     there = frame.notna().all(axis=1)
     cuts = np.quantile(frame["pay"].dropna(), np.arange(1, 10) / 10)
@@ -36,14 +36,37 @@ def test_slopes_are_those_of_least_squares_on_tenths(frame):
 
 def test_a_table_whose_columns_were_mixed_is_flat_by_the_tenths_of_the_confidential_one(frame, rng):
     mixed = frame.assign(pay=1e6 * rng.permutation(frame["pay"]))  # above every cut: all in the last tenth
-    true, flat = slopes(frame, mixed, COLUMNS)["pay by level"]
+    true, flat = slopes(frame, mixed, COLUMNS, ("level",))["pay by level"]
     assert true > 1 and np.isnan(flat)
-    true, flat = slopes(frame, frame.assign(pay=rng.permutation(frame["pay"])), COLUMNS)["pay by level"]
+    true, flat = slopes(frame, frame.assign(pay=rng.permutation(frame["pay"])), COLUMNS, ("level",))[
+        "pay by level"
+    ]
     assert abs(flat) < 0.5 < true
 
 
+def test_of_categories_in_no_order_the_slope_is_that_on_the_means_of_the_confidential_table(rng):
+    """A place among codes said 0 of a variable that goes most with the number: low, high and low again."""
+    place = rng.integers(0, 3, 3_000)
+    pay = 2.0 * (place == 1) + rng.normal(size=3_000)
+    frame = pd.DataFrame({"level": np.array(["c", "a", "b"], dtype=object)[place], "kind": "x", "pay": pay})
+    flat = frame.assign(pay=np.where(rng.random(3_000) < 0.5, pay, rng.permutation(pay)))
+    [(name, (mine, theirs))] = slopes(frame, flat, COLUMNS, ()).items()
+    assert name == "pay by level" and mine == pytest.approx(1.0)
+    assert abs(slopes(frame, flat, COLUMNS, ("level",))[name][0]) < 0.2
+    tenth = [
+        np.searchsorted(np.quantile(pay, np.arange(1, 10) / 10), side["pay"], "right")
+        for side in (frame, flat)
+    ]
+    scores = pd.Series(tenth[0]).groupby(frame["level"]).mean()
+    assert (
+        theirs == pytest.approx(np.polyfit(flat["level"].map(scores), tenth[1], 1)[0]) and 0.4 < theirs < 0.65
+    )
+    other = slopes(frame, flat, (EarlierVariable("level", ("b", "c", "a")), COLUMNS[2]), ())
+    assert other[name] == pytest.approx((mine, theirs))
+
+
 def test_a_number_that_nobody_has_has_no_slope(frame):
-    assert not slopes(frame.assign(pay=np.nan), frame, COLUMNS)
+    assert not slopes(frame.assign(pay=np.nan), frame, COLUMNS, ("level",))
 
 
 def test_with_weights_slopes_are_those_of_weighted_least_squares_on_tenths_of_the_population(frame, rng):
@@ -59,6 +82,6 @@ def test_with_weights_slopes_are_those_of_weighted_least_squares_on_tenths_of_th
         place = side["level"][there].map({"c": 0, "a": 1, "b": 2}).astype(float)
         return np.polyfit(place, tenth, 1, w=np.sqrt(weights[there]))[0]
 
-    found = slopes(frame, mixed, COLUMNS, own)["pay by level"]
+    found = slopes(frame, mixed, COLUMNS, ("level",), own)["pay by level"]
     assert found == pytest.approx([naive(frame, own[0]), naive(mixed, own[1])])
-    assert found != pytest.approx(slopes(frame, mixed, COLUMNS)["pay by level"], rel=1e-3)
+    assert found != pytest.approx(slopes(frame, mixed, COLUMNS, ("level",))["pay by level"], rel=1e-3)
