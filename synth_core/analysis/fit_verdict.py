@@ -39,6 +39,8 @@ def fit_verdict(
     problems: Sequence[str] = (),
     model: str = "",
     residuals: float = 0.0,
+    by_chance: float | None = None,
+    no_order: bool = False,
 ) -> FitVerdict:
     """The verdict on an unweighted fit.
 
@@ -57,6 +59,10 @@ def fit_verdict(
     residuals : float
         Largest difference between the distribution function of Pr(X <= x_i) and that of even values: a model can
         have the right values of all records together, and too wide or too narrow a spread given the predictors.
+    by_chance : float, optional
+        What the difference stays below in 95 % of samples of a true model; by default Kolmogorov's distance.
+    no_order : bool
+        Whether the difference is half the sum of the differences of shares, of categories in no order.
 
     Examples
     --------
@@ -73,18 +79,27 @@ def fit_verdict(
             "Take more draws or a longer warm-up (Compare, Sampling), or another model.",
         )
     chance = KOLMOGOROV_95 / math.sqrt(max(n_records, 1))
-    about = f"its distribution function is up to {ceiling(100 * difference, 1)} percentage points from that of the data"
+    usual = chance if by_chance is None else by_chance
+    points = f"{ceiling(100 * difference, 1)} percentage points"
+    about = f"its distribution function is up to {points} from that of the data"
+    if no_order:
+        about = (
+            f"{points} of the records would have to change their category, for the shares to be the model's"
+        )
     if residuals > difference:
         about += f", and that of its residuals is up to {ceiling(100 * residuals, 1)} from even"
-    furthest = max(difference, residuals)
-    if furthest <= max(FITS_WITHIN, chance):
+
+    def within(limit: float) -> bool:
+        return difference <= max(limit, usual) and residuals <= max(limit, chance)
+
+    if within(FITS_WITHIN):
         return FitVerdict("fits", difference, f"The model fits: {about}.", "Go on to Compare.")
-    if furthest <= max(ROUGHLY_WITHIN, chance):
+    if within(ROUGHLY_WITHIN):
         advice = (
             "No mechanism that draws from this model will be closer to the data than that; measured counts need none. "
             "Look where the dots leave their bars; another model, scale or predictor may do better."
         )
-        if difference <= max(FITS_WITHIN, chance):
+        if difference <= max(FITS_WITHIN, usual):
             advice = (
                 "The values of all records together are right, those that records of a kind should have less so. Look "
                 "where the bars of the residuals leave their band; another predictor or model may do better."

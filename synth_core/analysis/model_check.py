@@ -1,11 +1,13 @@
 """Does the model fit? Predicted against observed shares, distribution functions, and residuals.
 
-All from the model's cdf averaged over draws and records, so there is no simulation noise.
+All from the model's cdf averaged over draws and records, so there is no simulation noise. Categories in no order have
+no distribution function: their shares are compared, and a residual places a category among those that are likelier.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +15,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
-from synth_core.analysis.fit_verdict import FitVerdict, fit_verdict
+from synth_core.analysis.fit_verdict import KOLMOGOROV_95, FitVerdict, fit_verdict
 from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.engine.sampling import Diagnostics, Posterior
 from synth_core.errors import InputError
 from synth_core.models import Model, OwnProgram
+from synth_core.models.categories import OfCategories
+from synth_core.models.ordered import OrderedLogit
 from synth_core.system import limits
 from synth_core.system.number_text import measured
 
@@ -28,6 +32,7 @@ RECORDS_USED = 400
 BINS, POINTS, RESIDUAL_BINS = 24, 80, 20
 BAND = (5.0, 95.0)
 MAX_CATEGORIES = 12
+CHANCE_SAMPLES = 2_000
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,8 @@ class ModelCheck:
     residuals : share of records by twentieth of Pr(X <= x_i), which is 1/20 each if the model fits
     groups : by category
     values : of declared categories their names, one for each bin; empty of numbers
+    no_order : whether these are in no order, so that "<=" is "not less likely" in `residuals` and `groups`
+    chance : the difference that 95 % of samples of a true model stay below
     """
 
     n_records: int
@@ -71,10 +78,15 @@ class ModelCheck:
     residual_limits: tuple[float, float]
     groups: list[GroupResidual]
     values: list[str]
+    no_order: bool
+    chance: float
 
     @property
     def difference(self) -> float:
-        """Largest difference between the model's distribution function and that of the data."""
+        """Largest difference between the model's distribution function and that of the data, or half the sum of those
+        of the shares of categories in no order: that of their distribution functions in the worst order."""
+        if self.no_order:
+            return float(np.abs(np.subtract(self.shares.predicted, self.shares.observed)).sum() / 2)
         pairs = zip(self.distribution.predicted, self.distribution.observed, strict=True)
         return max((abs(p - o) for p, o in pairs), default=0.0)
 
@@ -103,6 +115,8 @@ class FitCheck:
             self.diagnostics.problems,
             model,
             check.residual_difference,
+            check.chance,
+            check.no_order,
         )
 
 
@@ -131,14 +145,14 @@ def check_model(
     level : int, optional
         The category whose records are compared; None compares all.
     seed : int
-        Of the randomisation of residuals of discrete values, and of the records used when there are many.
+        Of the randomisation of residuals of discrete values, and of the records of groups when there are many.
     """
     outcome = model.records.outcome
     rng = np.random.default_rng([seed, 51])
     members = np.flatnonzero(group == level) if level is not None else np.arange(len(outcome))
-    some = members if len(members) <= RECORDS_USED else np.sort(rng.choice(members, RECORDS_USED, False))
     draws = posterior.thinned(DRAWS_USED)
     values = outcome[members]
+    some = _spread_out(model, posterior.thinned(1), members, float(np.median(values)))
     names = list(model.options.categories) if "categories" in model.uses else []
     edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)))
     points = np.unique(np.quantile(values, np.linspace(0.002, 0.998, POINTS)))
@@ -146,13 +160,22 @@ def check_model(
         points = np.arange(len(names), dtype=np.float64)
         edges = np.arange(-0.5, len(names), dtype=np.float64)
 
-    inner = _averages(model, draws, edges[1:-1], some)
-    inside = np.diff(np.pad(inner, ((0, 0), (1, 1)), constant_values=(0.0, 1.0)), axis=1)
+    if names and isinstance(model, OfCategories):
+        inside = _shares(model, draws, members)
+        upto = np.cumsum(inside, axis=1)
+    else:
+        inner = _averages(model, draws, edges[1:-1], some)
+        inside = np.diff(np.pad(inner, ((0, 0), (1, 1)), constant_values=(0.0, 1.0)), axis=1)
+        upto = _averages(model, draws, points, some)
     observed = np.histogram(values, np.r_[-np.inf, np.nextafter(edges[1:-1], np.inf), np.inf])[0] / len(
         values
     )
     ordered = np.sort(values)
     below = np.searchsorted(ordered, points, side="right") / len(values)
+    no_order = in_no_order(model)
+    chance = KOLMOGOROV_95 / np.sqrt(len(members))
+    if no_order:
+        chance = _distance_by_chance(inside.mean(axis=0), len(members), np.random.default_rng([seed, 52]))
     position = residual_positions(model, draws, members, rng)
     counts = np.histogram(position, np.linspace(0, 1, RESIDUAL_BINS + 1))[0] / len(members)
     spread = np.sqrt(1 / RESIDUAL_BINS * (1 - 1 / RESIDUAL_BINS) / len(members))
@@ -161,12 +184,25 @@ def check_model(
         len(members),
         edges.tolist(),
         _curve((edges[1:] + edges[:-1]) / 2, inside, observed),
-        _curve(points, _averages(model, draws, points, some), below),
+        _curve(points, upto, below),
         counts.tolist(),
         limits,
         _by_group(model, draws, group, labels, rng),
         names,
+        no_order,
+        float(chance),
     )
+
+
+def in_no_order(model: Model) -> bool:
+    """Whether it is a model of categories of which none is above another: two are in an order either way."""
+    return isinstance(model, OfCategories) and not isinstance(model, OrderedLogit) and model.n_categories > 2
+
+
+def _distance_by_chance(shares: Array, n: int, rng: np.random.Generator) -> float:
+    """The total variation distance that 95 % of samples of n records with these shares stay below."""
+    sampled = rng.multinomial(n, shares, CHANCE_SAMPLES) / n
+    return float(np.quantile(np.abs(sampled - shares).sum(axis=1) / 2, 0.95))
 
 
 def categories(analysis: Analysis, column: str | None) -> tuple[NDArray[np.int64], tuple[str, ...]]:
@@ -253,18 +289,63 @@ def residual_positions(
     """Pr(X <= x_i) under the posterior predictive, uniform if the model fits.
 
     Where a value has probability of its own the position is drawn between Pr(X < x_i) and Pr(X <= x_i)
-    (Dunn and Smyth 1996).
+    (Dunn and Smyth 1996). Of categories in no order the likelier ones of the record are those below.
     """
+    by_likelihood = in_no_order(model)
+    width = model.n_categories if isinstance(model, OfCategories) else 1
     positions = np.empty(len(rows))
-    step = max(1, 2**20 // len(next(iter(draws.values()))))
-    for start in range(0, len(rows), step):
-        part = rows[start : start + step]
+    for start, part in _parts(draws, rows, width):
+        if by_likelihood and isinstance(model, OfCategories):
+            positions[start : start + len(part)] = _by_likelihood(model, draws, part, rng)
+            continue
         values = model.records.outcome[part]
         upper = model.cdf(draws, values, part).mean(axis=0)
         before = values - 1.0 if model.discrete else np.nextafter(values, -np.inf)
         lower = model.cdf(draws, before, part).mean(axis=0)
-        positions[start : start + step] = lower + rng.random(len(part)) * (upper - lower)
+        positions[start : start + len(part)] = lower + rng.random(len(part)) * (upper - lower)
     return positions
+
+
+def _parts(
+    draws: dict[str, Array], rows: NDArray[np.int64], width: int = 1
+) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Rows in parts for which a number of each draw, `width` times, is no burden, and where each part begins."""
+    step = max(1, 2**20 // (width * len(next(iter(draws.values())))))
+    for start in range(0, len(rows), step):
+        yield start, rows[start : start + step]
+
+
+def _by_likelihood(
+    model: OfCategories, draws: dict[str, Array], rows: NDArray[np.int64], rng: np.random.Generator
+) -> Array:
+    """Where each record's category lies among its categories, the likeliest first."""
+    log_shares, index = model.log_shares(draws, rows)
+    shares: Array = np.exp(log_shares).mean(axis=0)[:, index]
+    own = shares[model.code[rows], np.arange(len(rows))]
+    first = (shares == own) & (np.arange(len(shares))[:, None] < model.code[rows])  # of those as likely
+    below = np.where((shares > own) | first, shares, 0.0).sum(axis=0)
+    return np.asarray(below + rng.random(len(rows)) * own)
+
+
+def _shares(model: OfCategories, draws: dict[str, Array], rows: NDArray[np.int64]) -> Array:
+    """The share of each category by draw, averaged over the records' predictors: (n_draws, n_categories)."""
+    total = np.zeros((len(next(iter(draws.values()))), model.n_categories))
+    for _, part in _parts(draws, rows, model.n_categories):
+        log_shares, index = model.log_shares(draws, part)
+        total += np.exp(log_shares) @ np.bincount(index, minlength=log_shares.shape[2])
+    return np.asarray(total / len(rows))
+
+
+def _spread_out(
+    model: Model, draw: dict[str, Array], members: NDArray[np.int64], middle: float
+) -> NDArray[np.int64]:
+    """At most `RECORDS_USED` of some records, evenly by Pr(X <= middle): drawn at random their predictors would differ
+    from those of all, by about as much as a model is allowed to be off."""
+    if len(members) <= RECORDS_USED:
+        return members
+    upto = np.concatenate([model.cdf(draw, np.full(len(p), middle), p)[0] for _, p in _parts(draw, members)])
+    places = ((np.arange(RECORDS_USED) + 0.5) * len(members) / RECORDS_USED).astype(int)
+    return np.asarray(members[np.sort(np.argsort(upto, kind="stable")[places])])
 
 
 def _averages(model: Model, draws: dict[str, Array], values: Array, rows: NDArray[np.int64]) -> Array:

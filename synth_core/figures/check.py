@@ -139,7 +139,12 @@ def residuals_figure(check: ModelCheck) -> Figure:
         f"(about {0.05 * n:.0f} would by chance).",
         [area([0, 1, 1, 0], [100 * low] * 2 + [100 * high] * 2), bars],
         {
-            "xaxis": axis("Predicted probability of a value at or below the record's", range=[0, 1]),
+            "xaxis": axis(
+                "Predicted probability of the categories up to the record's, the likeliest first"
+                if check.no_order
+                else "Predicted probability of a value at or below the record's",
+                range=[0, 1],
+            ),
             "yaxis": axis("Share of records (%)", rangemode="tozero"),
         },
         table(
@@ -153,6 +158,9 @@ def residuals_figure(check: ModelCheck) -> Figure:
 def groups_figure(check: ModelCheck, category: str) -> Figure:
     """Mean normal residual by category: does the model fit each group?"""
     groups = check.groups
+    wrong = "Above 0 it predicts too low, below too high."
+    if check.no_order:
+        wrong = "Above 0 what it holds for unlikely is met too often, below too rarely."
     reach = {
         "type": "data",
         "array": [2 * g.error for g in groups],
@@ -165,7 +173,7 @@ def groups_figure(check: ModelCheck, category: str) -> Figure:
     return figure(
         "groups",
         f"Mean residual by {category}",
-        "Near 0 with its bar touching 0: the model fits the category. Above 0 it predicts too low, below too high.",
+        f"Near 0 with its bar touching 0: the model fits the category. {wrong}",
         [
             scatter(
                 [g.mean for g in groups],
