@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from synth_core.analysis.survey_estimates import Sample, weighted_statistics
-from synth_core.analysis.utility import SHARE_OF, Statistic, distance_of, distinct
-from synth_core.system.number_text import ceiling, over_data_sets, signed
+from synth_core.analysis.survey_estimates import Sample, compared, mean_with_interval, weighted_statistics
+from synth_core.analysis.utility import MISSING, SHARE_OF, Statistic, distance_of, distinct
+from synth_core.system.number_text import ceiling, over_data_sets, percent, signed
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class Population:
     ecdf_max : float
         The largest difference of the weighted distribution functions; of categories the total variation distance.
     statistics : tuple of Statistic
-        Weighted mean and percentiles, or shares of categories, with design-based 95 % intervals.
+        Weighted mean and percentiles, or shares of categories, of the values that are there, and where some are not
+        the weighted share that is missing; with design-based 95 % intervals.
     n_datasets : int
     """
 
@@ -62,14 +63,24 @@ def population_of(
     synthetic: Sequence[Sample],
     percentiles: tuple[float, ...],
     categories: tuple[str, ...] | None = None,
+    missing: Sequence[Sample] = (),
 ) -> Population:
-    """Weighted estimates of both; parameters as of `weighted_statistics`."""
+    """Weighted estimates of both; parameters as of `weighted_statistics`.
+
+    Parameters
+    ----------
+    missing : sequence of Sample
+        Of all confidential records and of those of each data set, 1 where the value is missing, else 0.
+    """
     values, survey = confidential
     gaps = [
         distance_of(values, theirs, categories, (survey.weights, own.weights)).ecdf_max
         for theirs, own in synthetic
     ]
     found = weighted_statistics(confidential, synthetic, percentiles, categories)
+    if any(absent.any() for absent, _ in missing):
+        share = compared(MISSING, [mean_with_interval(*sample) for sample in missing])
+        found = (*found, replace(share, instead=share))  # its error is in points
     return Population(name, weight, float(np.mean(gaps)), found, len(gaps))
 
 
@@ -101,6 +112,17 @@ def populations_words(populations: Sequence[Population]) -> str:
         return ""
     said = "; ".join(map(population_words, populations))
     return f"In the population, by {populations[0].weight}: {said}."
+
+
+def missing_words(populations: Sequence[Population]) -> str:
+    """The weighted shares that are missing, in a sentence; empty where none is, or without survey weights."""
+    said = [
+        f"{percent(share.confidential)} of {each.name}, and {percent(share.synthetic)} of the synthetic one"
+        for each in populations
+        for share in each.estimates
+        if share.name == MISSING
+    ]
+    return f"By {populations[0].weight} there is missing: {'; '.join(said)}." if said else ""
 
 
 def accuracy_words(by: str, weighted: bool) -> str:

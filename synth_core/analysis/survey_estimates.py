@@ -121,13 +121,13 @@ def weighted_statistics(
     """
     if categories is not None:
         return tuple(
-            _compared(SHARE_OF + category, [_share(sample, code) for sample in (confidential, *synthetic)])
+            compared(SHARE_OF + category, [_share(sample, code) for sample in (confidential, *synthetic)])
             for code, category in enumerate(categories)
         )
     both = [_ascending(sample) for sample in (confidential, *synthetic)]
-    mean = _compared("mean", [mean_with_interval(*sample) for sample in both])
+    mean = compared("mean", [mean_with_interval(*sample) for sample in both])
     found = [
-        _compared(statistic_name(p), [quantile_with_interval(*sample, p / 100) for sample in both])
+        compared(statistic_name(p), [quantile_with_interval(*sample, p / 100) for sample in both])
         for p in percentiles
     ]
     return (mean, *_with_shares(found, percentiles, both))
@@ -145,7 +145,7 @@ def _share(sample: Sample, code: int) -> Estimate:
     return mean_with_interval((values == code).astype(float), survey)
 
 
-def _compared(name: str, estimates: Sequence[Estimate]) -> Statistic:
+def compared(name: str, estimates: Sequence[Estimate]) -> Statistic:
     """The estimate of the confidential table, and the means over those of the synthetic ones."""
     mine, *theirs = estimates
     low, high = (float(np.mean([interval[side] for _, interval in theirs])) for side in (0, 1))
@@ -168,7 +168,7 @@ def _with_shares(
     near = near_zeros(*around, np.array(percentiles) / 100, own)
     if not near.any():
         return list(statistics)
-    at_zero = _compared(AT_ZERO, [mean_with_interval((x <= 0).astype(float), s) for x, s in samples])
+    at_zero = compared(AT_ZERO, [mean_with_interval((x <= 0).astype(float), s) for x, s in samples])
     return [
         replace(each, instead=at_zero) if replaced else each
         for each, replaced in zip(statistics, near, strict=True)

@@ -17,6 +17,7 @@ Sides = tuple[Array, Array]  # of a confidential and a synthetic table
 BOOTSTRAP_DRAWS = 500
 SHARE_OF = "share of "  # before a category, the key of a statistic
 AT_ZERO = "share at or below 0"
+MISSING = "share missing"
 NEAR_ZEROS = 0.05  # a share of zeros that is so far off moves a percentile to 0 or away from it
 _RESAMPLE_MEANS_UP_TO = 1_000
 Z95 = 1.959963984540054  # half of a 95 % interval in standard errors
@@ -283,7 +284,7 @@ def statistic_words(name: str) -> str:
     >>> statistic_words("mean"), statistic_words("q90"), statistic_words("share of widowed")
     ('mean', '90th percentile', 'share of widowed')
     """
-    if name in ("mean", "median", AT_ZERO) or name.startswith(SHARE_OF):
+    if name in ("mean", "median", AT_ZERO, MISSING) or name.startswith(SHARE_OF):
         return name
     return percentile_words(float(name.removeprefix("q")))
 

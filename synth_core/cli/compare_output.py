@@ -80,11 +80,16 @@ def result_json(result: Result, settings: Settings) -> dict[str, Any]:
 
 
 def errors_json(statistics: Iterable[Statistic]) -> dict[str, dict[str, float | str | None]]:
-    """Relative errors by name; of percentiles at the zeros, which have none, the difference of the share up to 0."""
+    """Relative errors by name; of percentiles at the zeros, which have none, the difference of the share up to 0, and
+    of the share that is missing that of its own."""
     found = list(statistics)
     relative = {each.name: number(each.error) for each in found if each.instead is None}
-    shares = {each.name: number(each.error) for each in found if each.instead is not None}
-    return {"relative_error": relative} | ({"difference_of_share_at_or_below_0": shares} if shares else {})
+    shares: dict[str, dict[str, float | str | None]] = {}
+    for each in found:
+        if each.instead is not None:
+            of = each.instead.name.replace(" ", "_")
+            shares.setdefault(f"difference_of_{of}", {})[each.name] = number(each.error)
+    return {"relative_error": relative} | shares
 
 
 def error_text(statistic: Statistic) -> str:

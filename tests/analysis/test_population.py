@@ -5,12 +5,14 @@ import pytest
 
 from synth_core.analysis.population import (
     furthest_in_population,
+    missing_words,
     population_of,
     population_words,
     populations_words,
 )
 from synth_core.analysis.survey_estimates import quantile_with_interval, standard_error, weighted_quantiles
 from synth_core.analysis.utility import AT_ZERO, ecdf_distance
+from synth_core.cli.compare_output import population_json
 from synth_core.data.survey_weights import Survey
 
 
@@ -60,6 +62,25 @@ def test_the_share_at_the_zeros_counts_once_among_the_estimates():
     assert [each.compared.name for each in found.estimates] == ["mean", AT_ZERO, "q90"]
     assert population_words(found).count("share at or below 0") == 1
     assert population_words(found).endswith("3 of 3 estimates in the 95 % band")
+
+
+def test_the_weighted_share_that_is_missing_is_estimated_too():
+    """Two of four records lack their pay, and six of ten in the population: it stood nowhere."""
+    weights, there = np.array([5.0, 1, 2, 2]), np.array([False, False, True, True])
+    pay = np.array([3.0, 5.0])
+    sides = [(pay, Survey(weights[there])), (pay, Survey(weights[~there]))]
+    absent = [((~there).astype(float), Survey(weights)), (there.astype(float), Survey(weights))]
+    found = population_of("pay", "w", sides[0], sides[1:], (50.0,), None, absent)
+    share = found.estimates[-1]
+    assert (share.confidential, share.synthetic) == pytest.approx((0.6, 0.4))
+    assert share.error == pytest.approx(-0.2) and share.unit == "points"
+    assert share.confidential_error == pytest.approx(standard_error(absent[0][0], Survey(weights)))
+    assert "share missing -20.0 points" in population_words(found).replace("−", "-")
+    assert missing_words([found]) == "By w there is missing: 60.0 % of pay, and 40.0 % of the synthetic one."
+    assert population_json(found)["difference_of_share_missing"]["share missing"] == pytest.approx(-0.2)
+    whole = [(np.zeros(4), Survey(weights))] * 2
+    none = population_of("pay", "w", sides[0], sides[1:], (50.0,), None, whole)
+    assert len(none.estimates) == 2 and missing_words([none]) == missing_words([]) == ""
 
 
 def test_equal_weights_have_the_usual_standard_error():

@@ -14,6 +14,7 @@ from synth_core.analysis.check.unlikely import ALPHA, FACTOR, unlikely
 from synth_core.analysis.check.words import groups_words, unlikely_words, variables_words
 from synth_core.analysis.records.discretise import DiscretisedTables, code_columns
 from synth_core.analysis.utility import distance_of
+from synth_core.data.survey_weights import Survey
 
 
 def tables_of(rng, n=400, n_synthetic=900):
@@ -307,6 +308,8 @@ def test_shares_of_the_shape_are_of_all_records_as_those_of_the_gate(rng):
         synthetic=lambda result: made,
         outcomes=settings,
         loaded=SimpleNamespace(codebook=None),
+        settings=SimpleNamespace(weight="w"),
+        survey=None,
     )
     told = {(each.variable, each.what): each for each in shape_of(analysis, None)}
     mine = {what: told["pay", what].confidential for what in ("missing", "zero", "below zero")}
@@ -317,6 +320,14 @@ def test_shares_of_the_shape_are_of_all_records_as_those_of_the_gate(rng):
         what: (each.confidential, each.synthetic) for (name, what), each in told.items() if name == "kind"
     }
     assert shares == {"missing": ("50.0 %",) * 2, "a": ("37.5 %",) * 2, "b": ("12.5 %",) * 2}
+    analysis.survey = Survey(np.repeat([9.0, 1.0], [300, 100]))  # beside it, as much of the population
+    made["pay"] = np.stack([pay, np.full(400, 1.0)])
+    weighted = [each for each in shape_of(analysis, None) if each.what == "missing, by w"]
+    assert [(each.variable, each.confidential) for each in weighted] == [
+        ("pay", "96.4 %"),
+        ("kind", "64.3 %"),
+    ]
+    assert weighted[0].synthetic == "48.2 %"  # over two data sets
 
 
 def test_a_group_whose_values_are_missing_too_often_stands_out(rng):

@@ -50,7 +50,8 @@ def _text(cell: Any) -> str:
 def shape_of(analysis: AnyAnalysis[Any], result: AnyResult) -> tuple[ShapeLine, ...]:
     """Of each sensitive variable what is missing, zero or below it and its quartiles, or its most frequent categories:
     a line for each, with a text of either table. Of synthetic tables all are taken together. Shares are of all records,
-    as those that the gate tells; quartiles are of the values that are there.
+    as those that the gate tells, each once, and what is missing by survey weights too; quartiles are of the values that
+    are there.
     """
     lines, confidential = [], analysis.confidential
     for name, synthetic in analysis.synthetic(result).items():
@@ -62,6 +63,13 @@ def shape_of(analysis: AnyAnalysis[Any], result: AnyResult) -> tuple[ShapeLine, 
             told = [_of_numbers(each) for each in sides]
         else:
             told = _of_categories(sides, meanings(name, categories, analysis.loaded.codebook))
+        if analysis.survey is not None:
+            by_weight = f"missing, by {analysis.settings.weight}"
+            told = [
+                {"missing": each["missing"], by_weight: _weighted(np.isnan(side), analysis.survey.weights)}
+                | each
+                for each, side in zip(told, sides, strict=True)
+            ]
         nothing = percent(0.0)
         lines += [
             ShapeLine(name, what, told[0][what], told[1][what])
@@ -84,6 +92,11 @@ def _of_categories(sides: tuple[Array, Array], labels: tuple[str, ...]) -> list[
 
 def _share(chosen: NDArray[np.bool_]) -> str:
     return percent(float(chosen.mean()))
+
+
+def _weighted(chosen: NDArray[np.bool_], weights: Array) -> str:
+    """A share of the population: the records of every data set have the same weights in the same order."""
+    return percent(float(np.average(chosen.reshape(-1, len(weights)).mean(axis=0), weights=weights)))
 
 
 def _of_numbers(values: Array) -> dict[str, str]:

@@ -365,9 +365,9 @@ class RecordsAnalysis:
                 continue
             mine = outcome_values(self.table, part.name, s.outcome_categories)
             confidential, *synthetic = [(v[~np.isnan(v)], survey.within(~np.isnan(v))) for v in (mine, *sets)]
-            found.append(
-                population_of(part.name, name, confidential, synthetic, s.percentiles, s.outcome_categories)
-            )
+            missing = [(np.isnan(v).astype(float), survey) for v in (mine, *sets)]
+            of = name, confidential, synthetic, s.percentiles, s.outcome_categories, missing
+            found.append(population_of(part.name, *of))
         return tuple(found)
 
     @property

@@ -6,11 +6,13 @@ refused often. So these lines tell whoever decides, and what they find stays ins
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from synth_core.analysis.any_analysis import AnyAnalysis, R
 from synth_core.analysis.check.table_check import TableCheck, check_result
 from synth_core.analysis.check.words import groups_words, left_out_words, unlikely_words, variables_words
+from synth_core.analysis.population import Population, missing_words
 from synth_core.analysis.summary import Closeness
 from synth_core.release.output.gate_check import INTERNAL, PASS, WARN, GateCheck
 
@@ -24,13 +26,17 @@ ONCE = " Each record counts once here, although accuracy is of the population."
 RULES = " What cannot be at all, declare as a rule (codebook, structural zeros): every record then keeps it."
 
 
-def closeness_checks(check: TableCheck, weighted: bool = False) -> list[GateCheck]:
+def closeness_checks(
+    check: TableCheck, weighted: bool = False, populations: Sequence[Population] = ()
+) -> list[GateCheck]:
     """A line for the variables, one for combinations of values, one for groups.
 
     Parameters
     ----------
     weighted : bool
         Whether all other accuracy goes by survey weights, as these lines never do.
+    populations : sequence of Population
+        Of these the shares that are missing are told beside those of the records.
     """
     line, once = partial(GateCheck, public=PUBLIC, published=INTERNAL), ONCE if weighted else ""
     far, odd, groups = (
@@ -43,7 +49,7 @@ def closeness_checks(check: TableCheck, weighted: bool = False) -> list[GateChec
             "variables",
             "Fit of each variable",
             WARN if far else PASS,
-            variables_words(check) + once,
+            " ".join(filter(None, [variables_words(check) + once, missing_words(populations)])),
             advice=ADVICE if far else "",
         ),
         line(
@@ -65,7 +71,8 @@ def closeness_checks(check: TableCheck, weighted: bool = False) -> list[GateChec
 
 def closeness_lines(analysis: AnyAnalysis[R], result: R) -> tuple[Closeness, ...]:
     """The lines of a result that is no release: what each is about, whether it warns, and its finding."""
-    lines = closeness_checks(check_result(analysis, result), bool(analysis.settings.accuracy_by))
+    check, weighted = check_result(analysis, result), bool(analysis.settings.accuracy_by)
+    lines = closeness_checks(check, weighted, result.summary_numbers.population)
     return tuple(Closeness(line.title, line.status == WARN, line.finding) for line in lines)
 
 

@@ -144,7 +144,8 @@ def examine(
     anchor : str
         A sentence, of an anchored mechanism.
     """
-    joint = fitted.result.summary_numbers.joint
+    numbers = fitted.result.summary_numbers
+    joint = numbers.joint
     checks = [
         ledger,
         _convergence(plan, fitted),
@@ -163,7 +164,7 @@ def examine(
         bounds_check(synthetic, fitted.brought, fitted.guessed_range),
         rules_check(plan, synthetic, None if joint is None else joint.impossible_before),
         _map(fitted),
-        *closeness_checks(check, bool(plan.settings.accuracy_by)),
+        *closeness_checks(check, bool(plan.settings.accuracy_by), numbers.population),
     ]
     may = overridable(plan)
     return [
