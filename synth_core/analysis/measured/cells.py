@@ -46,7 +46,7 @@ class PublicSide:
     codes : array of int of shape (n_records, n_public)
     shape : tuple of int
         Cells of each public column.
-    ordered : tuple of bool
+    ordered : tuple of bool or None
     variables : tuple of Variable
     decided : array of shape (n_records, n_variables), or None
         The cell that rules, whose conditions are public, put a record in; `FREE` where they put it in none, `PRESENT`
@@ -72,7 +72,7 @@ class PublicSide:
     names: tuple[str, ...]
     codes: Codes
     shape: tuple[int, ...]
-    ordered: tuple[bool, ...]
+    ordered: tuple[bool | None, ...]
     variables: tuple[Variable, ...]
     decided: Codes | None = None
     fixed: Array | None = None
@@ -283,8 +283,11 @@ def _variable(fits: Fits, missing: bool, label: str) -> Variable:
     return Variable(s.outcome, len(edges) - 1, edges, True, missing, fits.model.discrete)
 
 
-def public_codes(column: pd.Series, categorical: bool) -> tuple[Codes, int, bool]:
+def public_codes(column: pd.Series, categorical: bool) -> tuple[Codes, int, bool | None]:
     """The cell of every record in a public column, how many cells there are, and whether they are in an order.
+
+    Bands begin with numbers, and so do codes: those declared to be categories may be in an order (None) or not, which is
+    learnt, as that of sensitive categories is.
 
     Examples
     --------
@@ -301,11 +304,9 @@ def public_codes(column: pd.Series, categorical: bool) -> tuple[Codes, int, bool
     texts, codes = np.unique(column.astype(str).to_numpy(dtype=object), return_inverse=True)
     begins = np.array([_leading_number(text) for text in texts])
     if len(texts) > 2 and np.isfinite(begins).all() and len(set(begins)) == len(begins):
-        return (
-            np.argsort(np.argsort(begins))[codes].astype(np.int64),
-            len(texts),
-            True,
-        )  # bands, such as 15-17
+        maybe = None if len(texts) >= MAYBE_ORDERED else False
+        ordered = maybe if categorical else True  # bands, such as 15-17
+        return np.argsort(np.argsort(begins))[codes].astype(np.int64), len(texts), ordered
     return codes.astype(np.int64), len(texts), False
 
 

@@ -209,6 +209,15 @@ def test_bands_of_text_are_in_their_order():
     assert public_codes(pd.Series([10, 2, 10]), True)[0].tolist() == [0, 1, 0]
 
 
+@pytest.mark.parametrize("codes", [[3, 10, 2, 7], ["03", "10", "02", "07"]])
+def test_codes_that_are_declared_to_be_categories_need_not_be_in_an_order(codes):
+    """Numbers of areas were smoothed from one to the next, although they were declared to be none."""
+    assert public_codes(pd.Series(codes), True)[0].tolist() == [1, 3, 0, 2]
+    assert public_codes(pd.Series(codes), True)[2] is None  # whether they are is learnt
+    assert public_codes(pd.Series(codes[:3]), True)[2] is False  # of three nothing is
+    assert public_codes(pd.Series(codes), False)[2] is True
+
+
 @pytest.mark.parametrize(
     "texts", [["31.12.2024", "1.2.2024", "3.5.2023"], ["10.1.1", "10.1.2", "7"], ["2²", "²", "3"]]
 )
