@@ -170,6 +170,12 @@ def test_a_record_that_is_left_out_leaves_what_the_others_of_its_unit_count(tmp_
 def test_how_persons_of_large_units_differ_is_counted_whatever_tables_are_named(tmp_path):
     seen = counted(tmp_path, households(), True, count_together=("sick * pay",))
     assert [each.shape for each, _ in seen[1:]] == [(1, 2 * 20), (4, 2), (4, 20)]  # 4 sizes of units
+    told = analysis(tmp_path / "told", count_together=("sick * pay",)).run("measured").parts[0].result.anchor
+    size = "records of each house"
+    assert (
+        f"Counted beside them: {size} * sick, {size} * pay (so that large and small units may differ)."
+        in told
+    )
 
 
 def test_there_is_less_noise_where_a_unit_counts_as_one_than_where_each_record_has_a_part_of_epsilon(

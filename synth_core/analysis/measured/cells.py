@@ -286,8 +286,8 @@ def _variable(fits: Fits, missing: bool, label: str) -> Variable:
 def public_codes(column: pd.Series, categorical: bool) -> tuple[Codes, int, bool | None]:
     """The cell of every record in a public column, how many cells there are, and whether they are in an order.
 
-    Bands begin with numbers, and so do codes: those declared to be categories may be in an order (None) or not, which is
-    learnt, as that of sensitive categories is.
+    Bands begin with numbers, and so do codes: those declared to be categories may be in an order (None) or not, which
+    is learnt, as that of sensitive categories is.
 
     Examples
     --------

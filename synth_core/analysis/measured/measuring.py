@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -355,9 +355,27 @@ def spent_words(measured: Measurements, budget: NoiseBudget, public: PublicSide)
         f"fine bins of {public.variables[each.variable].name} (deviation {each.deviation:.3g})"
         for each in measured.fine
     )
-    named = ", ".join(joined(public.column_names[c] for c in columns) for columns in public.named)
-    fixed = f" Named in advance: {named}." if named else ""
+    fixed = _named_words(measured, public) if public.named else ""
     return (
         f"Measured with discrete {law} noise: tables {counted}{'; ' + within if within else ''}.{fixed} All else "
         "follows from these noisy counts and the public columns."
     )
+
+
+def _named_words(measured: Measurements, public: PublicSide) -> str:
+    """The tables that were named, and what was counted beside them, each with why."""
+
+    def listed(tables: Iterable[Columns]) -> str:
+        return ", ".join(joined(public.column_names[c] for c in columns) for columns in tables)
+
+    beside = [each.columns for each in measured.tables if each.columns not in public.named]
+    given: dict[str, list[Columns]] = {
+        "in no table that is named, so alone": [each for each in beside if len(each) == 1],
+        "so that large and small units may differ": [
+            each for each in beside if each in _pairs_of_sizes(public)
+        ],
+    }
+    known = [columns for same in given.values() for columns in same]
+    given["chosen by noisy distances"] = [each for each in beside if each not in known]
+    said = "; ".join(f"{listed(tables)} ({why})" for why, tables in given.items() if tables)
+    return f" Named in advance: {listed(public.named)}." + (f" Counted beside them: {said}." if said else "")

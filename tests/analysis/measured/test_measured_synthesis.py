@@ -221,6 +221,17 @@ def test_named_tables_are_all_that_is_counted_and_are_said(tmp_path, usual_scale
     counted = {each.columns for each in result.summary_numbers.counted if not each.fine}
     assert counted == {("area", "sex"), ("age", "work", "income")}
     assert "Named in advance: area * sex, age * work * income." in result.parts[0].result.anchor
+    assert "Counted beside them" not in result.parts[0].result.anchor
+    fewer = analysis(tmp_path, count_together=named[:1]).run("measured")
+    # What nobody named is told by name, and not as "2 of one column" alone.
+    told = "Counted beside them: work, income (in no table that is named, so alone)."
+    assert told in fewer.parts[0].result.anchor
+    more = analysis(tmp_path, count_together=named, choose_more=True).run("measured")
+    chosen = [
+        each.columns for each in more.summary_numbers.counted if not each.fine and each.columns not in counted
+    ]
+    assert chosen and all(" * ".join(each) in more.parts[0].result.anchor for each in chosen)
+    assert "(chosen by noisy distances)" in more.parts[0].result.anchor
     with pytest.raises(
         InputError, match=r"'town' is no column here: public are age, area, sensitive sex, work"
     ):
