@@ -9,7 +9,7 @@ import datetime
 import io
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -154,9 +154,14 @@ def read_statistical(content: bytes, suffix: str, name: str, encoding: str | Non
         if times:  # a reader takes those of 24 hours or more for times of a day
             frame[times] = _without_dates(path, suffix, used, times)[times].apply(_hours)
     labels = {
-        column: {_code(code): str(label).strip() for code, label in of.items()}
+        column: {
+            _code(code): str(label).strip()
+            for code, label in of.items()
+            if not _means_missing(code, about.missing_ranges.get(column, ()), suffix)
+        }
         for column, of in about.variable_value_labels.items()
     }
+    labels = {column: of for column, of in labels.items() if of}
     labelled: set[str] = set()
     for column in frame.columns:
         if suffix == ".dta" and about.readstat_variable_types.get(column) == "float":
@@ -310,7 +315,8 @@ def _metadata(path: str, suffix: str, name: str, encoding: str | None) -> tuple[
 
     for candidate in (encoding,) if encoding else (None, "cp1252", "latin-1"):
         try:
-            _, about = _reader(suffix)(path, metadataonly=True, **_encoding(candidate))
+            ranges = {"user_missing": True} if suffix in (".sav", ".zsav") else {}  # told by these alone
+            _, about = _reader(suffix)(path, metadataonly=True, **ranges, **_encoding(candidate))
             frame = _without_dates(path, suffix, candidate, list(about.column_names))
         except (UnicodeDecodeError, pyreadstat.ReadstatError) as error:
             if isinstance(error, pyreadstat.ReadstatError) and "convert string" not in str(error):
@@ -337,6 +343,14 @@ def _check_one_encoding(frame: pd.DataFrame, about: Any, found: str, name: str) 
                     f"The texts of {name} are in several encodings, UTF-8 and another. Save the file in one, or say "
                     "which it is (--encoding; in the app, How to read a text file)."
                 )
+
+
+def _means_missing(code: Any, ranges: Iterable[Mapping[str, Any]], suffix: str) -> bool:
+    """Whether a labelled code marks a missing value, which is read as one: .a to .z of Stata, ranges of SPSS."""
+    if isinstance(code, str) and suffix == ".dta":
+        return True
+    alike = [each for each in ranges if isinstance(each["lo"], str) == isinstance(code, str)]
+    return any(each["lo"] <= code <= each["hi"] for each in alike)
 
 
 def _code(code: object) -> str:

@@ -1,7 +1,10 @@
 """Names of codes, as a statistical file has them, are in its codebook and in the dictionaries of a release."""
 
+import io
+
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pyreadstat
 import pytest
 
@@ -9,6 +12,7 @@ from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.settings import make_settings
 from synth_core.data.codebook import parse_codebook
 from synth_core.data.table import read_table
+from synth_core.release.output.bundle import dictionary_rows, parquet_bytes, with_whole_numbers
 from synth_core.release.output.data_dictionary import nist_dictionary, released_codebook
 from synth_core.release.plan.planning import Decision, make_plan
 from synth_core.system.cache import MemoryCache
@@ -53,4 +57,50 @@ def test_the_dictionaries_of_a_release_have_them(table):
     assert dict(zip(entry.categories, entry.labels, strict=True)) == {
         "1": "North", "2": "South", "9": "Abroad: other",
     }  # fmt: skip
+    row = next(each for each in dictionary_rows(plan) if each["column"] == "region")
+    # As the CSV file has them, and not 1.0 of a column of floating-point numbers; with what they are called.
+    assert row["values"] == "1 (North), 2 (South), 9 (Abroad: other)"
+    whole = with_whole_numbers(table.frame, plan)
+    assert whole["region"].dtype == np.int64 and whole["region"].tolist() == table.frame["region"].tolist()
+    assert whole["pay"].dtype == table.frame["pay"].dtype  # a synthetic one has its own
+    lacking = with_whole_numbers(
+        table.frame.assign(region=table.frame["region"].where(table.frame.index > 5)), plan
+    )
+    schema = pq.read_schema(io.BytesIO(parquet_bytes(lacking)))
+    assert str(schema.field("region").type) == "int64" and lacking["region"].isna().sum() == 6
+    halves = table.frame.assign(region=table.frame["region"] + 0.5)
+    assert with_whole_numbers(halves, plan)["region"].tolist() == halves["region"].tolist()
     assert nist_dictionary(released_codebook(plan), [table.frame])["region"]["values"]["9"] == "Abroad: other"
+
+
+@pytest.mark.parametrize("suffix", ["sav", "zsav", "dta"])
+def test_labels_of_codes_that_the_file_marks_as_missing_are_no_categories(tmp_path, suffix):
+    """Taken for categories, they were drawn as answers, and not as the missing values that they are."""
+    frame = pd.DataFrame(
+        {"sick": [1.0, 2.0, 9.0, 1.0], "pay": [10.5, 9999.0, 12.5, 9998.0], "who": list("abNa")}
+    )
+    labels = {"sick": {1: "yes", 2: "no", 9: "refused"}, "pay": {9998: "unknown", 9999: "not asked"}}
+    path = str(tmp_path / f"t.{suffix}")
+    if suffix == "dta":
+        frame = frame.astype(object)
+        frame.loc[2, "sick"], frame.loc[[1, 3], "pay"] = "a", ["b", "c"]
+        labels = {"sick": {1: "yes", 2: "no", "a": "refused"}, "pay": {"b": "not asked", "c": "unknown"}}
+        pyreadstat.write_dta(
+            frame, path, variable_value_labels=labels, missing_user_values={"sick": ["a"], "pay": ["b", "c"]}
+        )
+    else:
+        ranges = {"sick": [9], "pay": [{"lo": 9998, "hi": 9999}], "who": ["N"]}
+        labels["who"] = {"a": "Anna", "b": "Berta", "N": "nobody"}
+        pyreadstat.write_sav(
+            frame, path, variable_value_labels=labels, missing_ranges=ranges, compress=suffix == "zsav"
+        )
+    table = read_table((tmp_path / f"t.{suffix}").read_bytes(), f"t.{suffix}")
+    assert table.frame["sick"].isna().tolist() == [False, False, True, False]
+    assert table.frame["pay"].isna().tolist() == [False, True, False, True]
+    assert not table.codebook.get("pay").categories
+    if suffix != "dta":
+        assert table.codebook.get("sick").categories == ("1", "2") and table.codebook.get("sick").labels == (
+            "yes",
+            "no",
+        )
+        assert table.codebook.get("who").labels in ((), ("Anna", "Berta"))

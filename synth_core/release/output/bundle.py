@@ -11,11 +11,13 @@ import shutil
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
+from synth_core.data.binary_file import WHOLE_NUMBERS
 from synth_core.errors import FitError
 from synth_core.models import family
-from synth_core.release.output.data_dictionary import NEW_IDENTIFIERS, dictionary_files
+from synth_core.release.output.data_dictionary import NEW_IDENTIFIERS, category_words, dictionary_files
 from synth_core.release.output.dataset import Synthetic
 from synth_core.release.plan.column_schema import rounding_words
 from synth_core.release.plan.plan import Plan
@@ -87,6 +89,26 @@ def parquet_bytes(frame: pd.DataFrame) -> bytes:
     return stream.getvalue()
 
 
+def with_whole_numbers(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """A data set whose kept whole numbers are integers, as the dictionary and the CSV file have them.
+
+    Files of SPSS and SAS know floating-point numbers only, and so does a column of whole numbers that lacks some.
+    """
+    found = {}
+    for column in plan.columns:
+        values = frame[column.name]
+        if column.role == "outcome" or values.dtype.kind != "f":
+            continue
+        there = values.dropna()
+        if (
+            len(there)
+            and bool(((there % 1 == 0) & (there.abs() < WHOLE_NUMBERS)).all())
+            and (column.whole or column.kind == "category")
+        ):
+            found[column.name] = values.astype("Int64" if len(there) < len(values) else np.int64)
+    return frame.assign(**found)
+
+
 def dictionary_rows(plan: Plan) -> list[dict[str, str]]:
     """The data dictionary: what the plan says of each released column."""
     rows, maybe_missing = [], {block.name for block in plan.blocks if block.may_be_missing}
@@ -111,7 +133,9 @@ def dictionary_rows(plan: Plan) -> list[dict[str, str]]:
                 "type": kind,
                 "values": f"{bounds[0]:.12g} to {bounds[1]:.12g}"
                 if bounds
-                else ", ".join(map(str, column.levels)),
+                else category_words(plan, column)
+                if column.levels
+                else "",
             }
         )
     return rows
@@ -138,7 +162,7 @@ def releasable_files(plan: Plan, synthetic: Synthetic, first: int = 0) -> dict[s
     contents, pairs = {}, zip(synthetic.frames, synthetic.written, strict=True)
     for j, (frame, written) in enumerate(pairs, start=first + 1):
         contents[f"synthetic_{j}.csv"] = csv_bytes(frame, written)
-        contents[f"synthetic_{j}.parquet"] = parquet_bytes(frame)
+        contents[f"synthetic_{j}.parquet"] = parquet_bytes(with_whole_numbers(frame, plan))
     contents["dictionary.csv"] = dictionary_csv(plan)
     return contents | dictionary_files(plan, synthetic.frames) | combining_files(plan)
 

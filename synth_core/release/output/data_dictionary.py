@@ -41,6 +41,13 @@ def released_codebook(plan: Plan) -> Codebook:
     return Codebook(columns=tuple(_entry(plan, column, plan.marks[column.name]) for column in plan.columns))
 
 
+def category_words(plan: Plan, column: ColumnSchema) -> str:
+    """The categories of a column as the CSV file has them, each with what it is called."""
+    entry = _entry(plan, column, plan.marks[column.name])
+    named = zip(entry.categories, entry.labels or entry.categories, strict=True)
+    return ", ".join(code if code == label else f"{code} ({label})" for code, label in named)
+
+
 def _entry(plan: Plan, column: ColumnSchema, marks: tuple[str, ...]) -> Entry:
     if column.role == "unit":
         return Entry(column=column.name, kind="number", role="unit", note=NEW_IDENTIFIERS)
