@@ -25,7 +25,7 @@ from synth_core.figures.parts import (
     table,
 )
 from synth_core.figures.privacy import bounds_figure
-from synth_core.system.number_text import ceiling, over_data_sets, signed
+from synth_core.system.number_text import ceiling, of_the_first, over_data_sets, signed
 
 PAIRS = 6  # that are shown, the worst first
 MAPS = 4  # mechanisms whose cells are shown side by side
@@ -160,7 +160,7 @@ def associations_figure(
     return figure(
         "associations",
         word.plain,
-        word.about,
+        word.about + of_the_first(s.numbers.n_datasets for s in summaries),
         traces,
         {
             "xaxis": axis("Association (Cramér's V) off by", rangemode="tozero"),
@@ -270,7 +270,7 @@ def pair_figure(
     return figure(
         "pair",
         f"{word.plain}: {names[0]} and {names[1]}" + ("" if other is None else f", {other.now}"),
-        word.about,
+        word.about + of_the_first(s.numbers.n_datasets for s in summaries),
         traces,
         layout | {"margin": {"l": 56, "r": 14, "t": 34, "b": 40}},
         table([names[0], names[1], "Mechanism", "Synthetic minus confidential (points)"], rows),

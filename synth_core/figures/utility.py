@@ -33,7 +33,7 @@ from synth_core.figures.parts import (
     worded,
 )
 from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.system.number_text import measured, signed
+from synth_core.system.number_text import measured, of_the_first, over_data_sets, signed
 
 # Points drawn; and how much farther than all others the extremes must lie to be left out.
 MANY, FAR = 100, 3.0
@@ -99,7 +99,7 @@ def ecdf_figure(
                 [place, place],
                 list(ecdf.at_place),
                 "lines+markers",
-                f"{labels[name]}: largest difference {s.numbers.ecdf_max:.4f} at %{{x:,.4~r}}",
+                f"{labels[name]}: largest difference {abs(ecdf.at_place[1] - ecdf.at_place[0]):.4f} at %{{x:,.4~r}}",
                 line={"color": look, "width": 3},
                 marker={"size": 6, "color": look},
                 opacity=opacity(s),
@@ -128,12 +128,29 @@ def ecdf_figure(
             layout["xaxis"]["title"]["text"] += "; a few values lie outside"
         pad = 0.04 * (last - first)
         layout["xaxis"]["range"] = [first - pad, last + pad]
+    key, title, reading = worded("ecdf")
+    sets = [s.numbers.n_datasets for s in summaries]
+    mean = over_data_sets(max(sets))
     return figure(
-        *worded("ecdf"),
+        key,
+        title,
+        reading + of_the_first(sets),
         traces,
         layout,
-        table(["Mechanism", "Largest difference", "Average squared difference", f"Where ({outcome})"], rows),
-        "; ".join(f"{labels[s.mechanism]}: largest difference {s.numbers.ecdf_max:.3f}" for s in summaries),
+        table(
+            [
+                "Mechanism",
+                f"Largest difference{mean}",
+                f"Average squared difference{mean}",
+                f"Where ({outcome}){', in the first' if mean else ''}",
+            ],
+            rows,
+        ),
+        "; ".join(
+            f"{labels[s.mechanism]}: largest difference {s.numbers.ecdf_max:.3f}"
+            f"{over_data_sets(s.numbers.n_datasets)}"
+            for s in summaries
+        ),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from decimal import ROUND_CEILING, Context, Decimal
 
 LARGE = 1e15  # beyond, a number is written with a power of ten
@@ -90,6 +91,17 @@ def over_data_sets(number: int) -> str:
     ('', ' on average over the 3 data sets')
     """
     return f" on average over the {number} data sets" if number > 1 else ""
+
+
+def of_the_first(numbers: Iterable[int]) -> str:
+    """What follows the words of a picture of one data set, where the numbers beside it are means over several.
+
+    Examples
+    --------
+    >>> of_the_first([1, 1]), of_the_first([1, 5])
+    ('', ' Of several data sets the first is shown.')
+    """
+    return " Of several data sets the first is shown." if max(numbers, default=1) > 1 else ""
 
 
 def percent(share: float, digits: int = 1) -> str:

@@ -10,16 +10,17 @@ import pytest
 
 from synth_core.analysis.policy import Verdict
 from synth_core.analysis.result import Result
-from synth_core.analysis.summary import CURVE_POINTS, EcdfSummary, ecdf_points
+from synth_core.analysis.summary import CURVE_POINTS, EcdfSummary, PairSummary, ecdf_points
 from synth_core.analysis.utility import AT_ZERO, Statistic, ecdf_distance, statistics
 from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.engine.sampling import Diagnostics
-from synth_core.figures.briefing.charts import errors_chart
+from synth_core.figures.briefing.charts import associations_chart, errors_chart, values_chart
 from synth_core.figures.compare import compare_figures, epsilon_text, results
 from synth_core.figures.palette import color, dash
 from synth_core.figures.parts import Other
 from synth_core.figures.privacy import bounds_figure
 from synth_core.figures.ranges import interval_figure, outside_figure
+from synth_core.figures.records import associations_figure, pair_figure
 from synth_core.figures.utility import ecdf_figure, quantiles_figure
 from synth_core.mechanisms.catalogue import MECHANISMS
 from synth_core.system.number_text import ceiling
@@ -90,6 +91,29 @@ def test_valid_and_described(summaries):
     assert "nats" in titles
     assert "income" in titles
     assert "%" in titles
+
+
+def test_pictures_of_one_data_set_say_so_beside_numbers_that_are_means_over_several(summaries):
+    """The mark on the first one's curve was told to be as long as the mean over all of them."""
+    [several] = summaries[:1]
+    several = with_variable(several, ecdf_max=0.5)  # on average: this one is nearer
+    one = with_numbers(several, n_datasets=1)
+    words = "Of several data sets the first is shown."
+    figure = ecdf_figure([several], LABELS, "income")
+    low, high = several.ecdf.at_place
+    mark = next(trace for trace in figure["traces"] if trace.get("mode") == "lines+markers")
+    assert f"largest difference {abs(high - low):.4f} at" in mark["hovertemplate"]
+    assert (
+        figure["table"]["rows"][0][1] == "0.5000" and "over the 2 data sets" in figure["table"]["columns"][1]
+    )
+    assert words in figure["reading"] and "over the 2 data sets" in figure["alt"]
+    assert words not in ecdf_figure([one], LABELS, "income")["reading"]
+    pair = PairSummary(("a", "b"), 0.1, (["0"], ["1"]), [[1.0]], [[0.9]])
+    pairs = [replace(each, pairs=(pair,)) for each in (several, one)]
+    for make in (associations_figure, lambda s, labels: pair_figure(s, labels, ("a", "b"))):
+        assert [words in make([each], LABELS)["reading"] for each in pairs] == [True, False]
+    assert [words in associations_chart([each], LABELS).reading for each in pairs] == [True, False]
+    assert words in values_chart([several], LABELS, "income").reading
 
 
 def test_points_are_no_percent_and_what_is_beside_stands_in_its_own_row(summaries):

@@ -16,6 +16,7 @@ from synth_core.figures.categories import of_categories
 from synth_core.figures.palette import color
 from synth_core.figures.utility import errors_axis, percent_off, statistic_title
 from synth_core.mechanisms.guarantees import Guarantee
+from synth_core.system.number_text import of_the_first
 
 PAIRS = 6  # of columns, the worst first: their names must be readable below the bars
 POINTS = 64  # of a curve, thinned: a chart that can be edited holds each as a cell
@@ -104,7 +105,8 @@ def _ecdf_chart(summaries: list[ResultSummary], labels: dict[str, str], outcome:
     return Chart(
         "curves",
         "Distribution functions",
-        "Curves that coincide mean the same distribution.",
+        "Curves that coincide mean the same distribution."
+        + of_the_first(s.numbers.n_datasets for s in summaries),
         f"{outcome} (the table's unit)",
         "Share of records at or below",
         tuple(Series(name, look, _thinned(curve.at), _thinned(curve.share)) for name, look, curve in curves),
@@ -174,7 +176,7 @@ def associations_chart(summaries: list[ResultSummary], labels: dict[str, str]) -
     return Chart(
         "bars",
         word.plain,
-        word.about,
+        word.about + of_the_first(s.numbers.n_datasets for s in summaries),
         "",
         "Association (Cramér's V) off by",
         tuple(
