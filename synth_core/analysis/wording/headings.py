@@ -88,7 +88,8 @@ RECORD_COLUMNS = {  # of the results of whole records
     "sample": Word(
         "As close as a sample of",
         "k-marginal score",
-        "In sets of three columns the synthetic table is as close as a random sample of so many of the records.",
+        "In sets of three columns with a sensitive one the synthetic table is as close as a random sample of so many of "
+        "the records.",
     ),
     "gap": Word(
         "Distribution off by",
@@ -113,7 +114,7 @@ RECORD_COLUMNS = {  # of the results of whole records
     "k_marginal": Word(
         "k-marginal score",
         "k-marginal score",
-        "1000 are the same shares in all sets of three columns, 0 none in common.",
+        "1000 are the same shares in all sets of three columns with a sensitive one, 0 none in common.",
         detail=True,
     ),
     "impossible": Word(
