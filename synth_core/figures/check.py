@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from synth_core.analysis.model_check import ModelCheck
+from synth_core.analysis.model_check import RECORDS_USED, ModelCheck
 from synth_core.figures.palette import color
 from synth_core.figures.parts import (
     TEXT,
@@ -173,7 +173,8 @@ def groups_figure(check: ModelCheck, category: str) -> Figure:
     return figure(
         "groups",
         f"Mean residual by {category}",
-        f"Near 0 with its bar touching 0: the model fits the category. {wrong}",
+        f"Near 0 with its bar touching 0: the model fits the category. {wrong} Of a category with more records "
+        f"{RECORDS_USED} are looked at.",
         [
             scatter(
                 [g.mean for g in groups],

@@ -99,6 +99,7 @@ def test_figures_carry_tables_and_words(case):
         assert f["table"]["rows"] and f["alt"] and f["reading"]
         assert "<i>" not in str(f["layout"]) and "<b>" not in str(f["traces"]) + str(f["layout"])
     assert len(check_figures(check, "x", None)) == 3
+    assert "400 are looked at" in figures[3]["reading"]  # its records are counted whole beside
 
 
 def test_run_on_a_table_with_categories(cache):
