@@ -88,8 +88,8 @@ RECORD_COLUMNS = {  # of the results of whole records
     "sample": Word(
         "As close as a sample of",
         "k-marginal score",
-        "In sets of three columns with a sensitive one the synthetic table is as close as a random sample of so many of "
-        "the records.",
+        "In sets of three columns with a sensitive one the synthetic table is as close as a random sample of so many "
+        "of the records.",
     ),
     "gap": Word(
         "Distribution off by",
