@@ -22,7 +22,7 @@ class ByRecord:
         The columns that are fitted, in the order of synthesis.
     weights, bounds : arrays of shape (n_fits, n_records)
         NaN where a record has no value there, or the mechanism no posterior.
-    joint : array of shape (n_records,)
+    joint : array of shape (n_records,), or empty where the mechanism has no posterior
         Delta_i over all combinations of the fits' draws, in nats.
     """
 

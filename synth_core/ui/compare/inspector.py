@@ -112,9 +112,9 @@ def _one_row(i: int, summary: ResultSummary, key: str) -> list[dict[str, Any]]:
 
 
 def _several_rows(i: int, summary: ResultSummary, key: str) -> list[dict[str, Any]]:
-    """All variables together under a mechanism, then each of them."""
+    """All variables together under a mechanism, then each of them; nothing of one without a posterior."""
     found = read(results_cache(), ByRecord, key)
-    if found is None:
+    if found is None or not found.joint.size:
         return []
     label, largest = find_mechanism(summary.mechanism).label, summary.numbers.lipschitz_bound
     bounds = [("all together", np.nan, found.joint[i])]
