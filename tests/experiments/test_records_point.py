@@ -1,6 +1,7 @@
 """The map and inverse tuning of several sensitive variables, against naive loops and the definitions."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from synth_core.experiments.explore.point import FOR_BANDS, run_point
 from synth_core.experiments.explore.records_point import RecordsRuler, check_measure, difference_of
 from synth_core.experiments.explore.targets import EpsilonTarget
 from synth_core.experiments.explore.tuning import NEAR, tune
+from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.noise import SeededNoise
 
 SEX = Block("sex", "categorical", {"categories": ("f", "m")}, share=0.3)
@@ -152,6 +154,24 @@ def test_weights_are_scaled_to_a_joint_epsilon(kept):
     assert result.epsilon == answer.point.epsilon
     low, high = answer.epsilon_seeds
     assert low <= result.epsilon <= high
+
+
+@pytest.mark.parametrize(
+    "shares", [(None,) * 2, (None,) * 3, (None,) * 6, (None,) * 9, (0.3, None), (0.15, 0.6, None)]
+)
+def test_a_search_of_records_begins_at_an_epsilon_that_every_variable_can_be_fitted_under(kept, shares):
+    """With three variables it began at 0.03, a third of which is 0.01 but for its last bit, and was refused."""
+    frame = pd.DataFrame({f"v{i}": ["f", "m"] * 10 for i in range(len(shares))})
+    blocks = tuple(replace(SEX, name=name, share=share) for name, share in zip(frame, shares, strict=True))
+    analysis = RecordsAnalysis(Table("t", frame), blocks, {}, kept)
+    lowest = tuning._grid(analysis, find_mechanism("measured"), "epsilon")[0]
+    for epsilon in (analysis.least_epsilon, lowest):
+        assert min(part.settings.epsilon for part in analysis.with_settings(epsilon=epsilon).parts) >= 0.01
+    with pytest.raises(InputError) as refused:  # what is advised is taken
+        _ = analysis.with_settings(epsilon=0.9 * analysis.least_epsilon).parts
+    advised = float(re.search(r"take an ε of ([\d.]+) or more", str(refused.value))[1])
+    assert analysis.with_settings(epsilon=advised).parts
+    assert advised == pytest.approx(analysis.least_epsilon, rel=0.01)
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from synth_core.data.rules import read_rules
 from synth_core.errors import InputError
 from synth_core.models import MODELS, OF_CATEGORIES, family
 from synth_core.system import limits
+from synth_core.system.number_text import rounded_up, significant
 
 MISSING_SHARE = 0.2  # of a variable's epsilon, for whether it is missing: one logit needs less than a value
 OF_A_VARIABLE = frozenset({"outcome", "model", "program", "earlier"})
@@ -142,13 +143,17 @@ def parts_of(blocks: Sequence[Block], common: dict[str, Any]) -> tuple[Part, ...
 
     def add(block: Block, share: float, of_missing: bool, **own: Any) -> Settings:
         total = common.get("epsilon", Settings.model_fields["epsilon"].default)
-        place = {"epsilon": share * total}
+        epsilon = share * total
+        if math.isclose(epsilon, limits.EPSILON[0]):  # a third of 0.03 is short of 0.01 by its last bits
+            epsilon = limits.EPSILON[0]
+        place = {"epsilon": epsilon}
         place |= {"seed": _seed(common.get("seed", Settings.model_fields["seed"].default), len(parts))}
         try:
-            if total >= limits.EPSILON[0] > share * total:
+            if total >= limits.EPSILON[0] > epsilon:
                 raise InputError(
-                    f"An ε of {total:g} for a record leaves {share * total:.2g} for it, and the least is "
-                    f"{limits.EPSILON[0]:g}: take an ε of {limits.EPSILON[0] / share:.3g} or more, or a larger share."
+                    f"An ε of {total:g} for a record leaves {significant(epsilon)} for it, and the least is "
+                    f"{limits.EPSILON[0]:g}: take an ε of {rounded_up(limits.EPSILON[0] / share, 3)} or more, or a "
+                    "larger share."
                 )
             settings = make_settings(**common | {"earlier": earlier} | own | place)
         except InputError as error:

@@ -39,9 +39,10 @@ from synth_core.experiments.explore.wording import knobs_text
 from synth_core.experiments.proportions import clopper_pearson, clustered_interval
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.system import limits
-from synth_core.system.number_text import percent
+from synth_core.system.number_text import percent, rounded_up
 
 GRID_STEPS = 10
+DIGITS = 4  # of a setting that is tried
 SCALE_FROM, EPSILON_FROM = 0.05, 0.25  # where a search starts
 UNSAMPLED_EPSILON = (0.02, 50.0)
 CHECKS = 400  # fresh data sets that confirm an answer
@@ -161,13 +162,13 @@ def _extra(measure: str) -> tuple[float, ...]:
 
 
 def _rounded(x: float) -> float:
-    return float(f"{x:.4g}")
+    return float(f"{x:.{DIGITS}g}")
 
 
 def _rounded_down(x: float) -> float:
-    """Four digits, and never above x: an ε that was asked for is not exceeded."""
+    """As many digits, and never above x: an ε that was asked for is not exceeded."""
     near = _rounded(x)
-    return near if near <= x else _rounded(near - 10.0 ** (math.floor(math.log10(x)) - 3))
+    return near if near <= x else _rounded(near - 10.0 ** (math.floor(math.log10(x)) - DIGITS + 1))
 
 
 def _grid(analysis: AnyAnalysis[Any], mechanism: Mechanism, knob: str) -> list[float]:
@@ -180,6 +181,9 @@ def _grid(analysis: AnyAnalysis[Any], mechanism: Mechanism, knob: str) -> list[f
         largest, least = 2 * analysis.unweighted_bound, analysis.least_epsilon
         upper = max(float(np.clip(largest, 2 * EPSILON_FROM, limits.EPSILON[1])), 2 * least)
         lower = max(min(EPSILON_FROM, upper / 20), least)
+    lower = float(
+        rounded_up(lower, DIGITS)
+    )  # to the nearest it may leave a part less than can be fitted under
     return [_rounded(x) for x in np.geomspace(lower, upper, GRID_STEPS)]
 
 
