@@ -47,6 +47,11 @@ class Job:
         self.task = self.task.sent
         self.finished.set()
 
+    @property
+    def let_go(self) -> bool:
+        """Whether no worker has it any more: of a cancelled one it undoes first what it has begun."""
+        return self.finished.is_set() and not self.directory.exists()
+
     def abandoned(self, now: float) -> bool:
         """Whether nobody has looked at it for too long."""
         return now - self.last_asked > (BACKGROUND_SECONDS if self.background else ABANDONED_SECONDS)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from synth_core.jobs.job import Job
 from synth_core.release.ledger.balances import Balance
 from synth_core.release.making.drawing import Request
 from synth_core.release.making.releasing import CHECKED, release
@@ -12,6 +13,7 @@ from synth_core.system.cache import Cache
 from synth_core.ui.release import release_actions
 from tests.release.conftest import state  # noqa: F401
 from tests.release.test_closeness import planned, pupils
+from tests.support.tasks import NamedTask
 
 pytestmark = pytest.mark.usefixtures("state")
 
@@ -295,3 +297,32 @@ def test_a_plan_says_what_is_chosen_otherwise_by_now_of_what_it_reads(tmp_path, 
     at = AppTest.from_function(changed_page, args=(plan, mechanism)).run(timeout=60)
     assert not at.exception
     assert [each.value for each in at.text] == ["", "", read]
+
+
+def ending_page(job):
+    import streamlit as st
+
+    from synth_core.ui.release import release_job
+    from synth_core.ui.state import session
+
+    session.take_over()
+    if not st.session_state.get("begun"):
+        desk = release_job.state()
+        desk.task, desk.what = job.task, "release"
+        release_job._cancel(job)
+        st.session_state["begun"] = True
+    release_job.show_progress()
+    st.text(f"{release_job.cancelled_words()[:10]} {release_job.state().busy}")
+
+
+def test_a_cancelled_release_is_told_of_once_its_charge_no_longer_changes(tmp_path):
+    """The page said that ε was charged, and went on to when the worker had given it back."""
+    job = Job(NamedTask(), tmp_path / "job", state="cancelled")
+    job.finished.set()
+    job.directory.mkdir()  # its worker still has it
+    at = AppTest.from_function(ending_page, args=(job,)).run(timeout=30)
+    assert not at.exception and at.text[0].value.strip() == "True"
+    assert "what was begun is undone" in at.info[0].value
+    job.directory.rmdir()
+    at.run(timeout=30)
+    assert not at.exception and at.text[0].value == "Cancelled. False" and not at.info

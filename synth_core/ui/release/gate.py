@@ -59,7 +59,7 @@ def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome 
         "Check",
         on_click=session.attempt,
         args=("checks", release_actions.ask, True),
-        disabled=release_job.state().task is not None
+        disabled=release_job.state().busy
         or not (known or st.session_state.get(release_actions.confirmation())),
         type="secondary" if outcome else "primary",
         width="stretch",
@@ -113,7 +113,7 @@ def release_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome
         "Make them again" if made else "Release",
         on_click=session.attempt,
         args=("release", release_actions.ask, False),
-        disabled=release_job.state().task is not None or not confirmed,
+        disabled=release_job.state().busy or not confirmed,
         type="secondary" if made else "primary",
         width="stretch",
     )
@@ -153,7 +153,7 @@ def _more_step() -> None:
         "Draw them",
         on_click=session.attempt,
         args=("more", release_actions.draw_more),
-        disabled=release_job.state().task is not None,
+        disabled=release_job.state().busy,
         width="stretch",
     )
     session.show_message("more")

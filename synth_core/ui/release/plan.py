@@ -144,7 +144,7 @@ def plan_form() -> None:
         type="primary",
         on_click=session.attempt,
         args=("plan", plan_actions.make_plan, plan_actions.now_shown()),
-        disabled=release_job.state().task is not None or not counted,
+        disabled=release_job.state().busy or not counted,
     )
 
 

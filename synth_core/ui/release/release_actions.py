@@ -58,7 +58,7 @@ def outcome() -> ReleaseOutcome | None:
 
 def require_idle() -> None:
     """Refuse to change what a job under way is of; raises InputError."""
-    if release_job.state().task is not None:
+    if release_job.state().busy:
         raise InputError(
             "A plan or a release is under way, perhaps in another tab. Wait for it, or cancel it."
         )

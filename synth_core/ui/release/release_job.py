@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
+import streamlit as st
+
 from synth_core.jobs.job import Job
 from synth_core.jobs.task import Task
 from synth_core.jobs.tasks import PlanMade
@@ -47,6 +49,8 @@ def _job() -> Job | None:
 
 def show_progress() -> bool:
     """Show what is under way, and take its answer; True while it runs."""
+    if _ending():
+        return True
     job = _job()
     if job is None:
         return False
@@ -67,19 +71,36 @@ def show_progress() -> bool:
 
 
 def _progress(job: Job) -> None:
-    progress_row(job, "Cancel", "cancel_release", _cancel)
+    progress_row(job, "Cancel", "cancel_release", _cancel, (job,))
 
 
-def _cancel() -> None:
+def _cancel(job: Job) -> None:
     manager().cancel(_owner())
     desk = state()
     desk.cancelled, desk.task = desk.task is not None, None
+    desk.ending = job if job.state == "cancelled" else None  # what another session waits for goes on
+
+
+def _ending() -> bool:
+    """Show that what was cancelled is being undone; True while it is: until then the ledger may still change."""
+    desk = state()
+    if desk.ending is None or desk.ending.let_go:
+        desk.ending = None
+        return False
+    poll(_undoing, POLL_SECONDS, desk.ending)
+    return True
+
+
+def _undoing(job: Job) -> None:
+    if job.let_go:
+        st.rerun()
+    st.info("Cancelling: what was begun is undone …", icon=":material/cancel:")
 
 
 def cancelled_words() -> str:
-    """That a plan or a release was cancelled, and what became of it; empty where none was."""
+    """That a plan or a release was cancelled, and what became of it; empty where none was, and before that is known."""
     desk = state()
-    if not desk.cancelled:
+    if not desk.cancelled or desk.ending is not None:
         return ""
     return (
         "Cancelled: no plan was made."

@@ -45,6 +45,12 @@ class Desk:
     what: Literal["plan", "release"] = "plan"  # is under way
     error: str = ""
     cancelled: bool = False  # what was under way
+    ending: Job | None = None  # cancelled, and its worker may still undo what it has begun
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is under way, or is being undone."""
+        return self.task is not None or self.ending is not None
 
 
 @dataclass
