@@ -96,6 +96,21 @@ def test_declared_bounds_and_categories_are_there_when_the_model_asks():
     )
 
 
+def test_a_category_that_holds_a_comma_is_declared_where_the_model_asks():
+    """It was taken apart, quoted or not, and with | too, which the box of the codebook reads."""
+    app = opened()
+    change(app, "work", "role", "sensitive")
+    change(app, "wealth", "role", "not used")
+    next(each for each in app.selectbox if each.label == "Model").set_value("ordered").run()
+    box = next(each for each in app.text_input if each.label.startswith("Declared categories"))
+    box.set_value("low, or none | high").run()
+    assert app.session_state["now"].choices.settings.categories == ("low, or none", "high")
+    change(app, "age", "open", True)
+    change(app, "work", "open", True)
+    box = next(each for each in app.text_input if each.label.startswith("Declared categories"))
+    assert box.value == "low, or none|high"
+
+
 def test_bounds_of_the_codebook_are_those_of_every_sensitive_variable():
     """A file had amounts beyond 5,000 although that was declared: another variable was open."""
     app = opened()

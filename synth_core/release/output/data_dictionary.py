@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synth_core.data.codebook import Codebook, Entry, Kind
+from synth_core.data.codebook import Codebook, Entry, Kind, cell_of
 from synth_core.data.typed_file import cell_text
 from synth_core.models import family
 from synth_core.release.plan.column_schema import ColumnSchema
@@ -42,10 +42,10 @@ def released_codebook(plan: Plan) -> Codebook:
 
 
 def category_words(plan: Plan, column: ColumnSchema) -> str:
-    """The categories of a column as the CSV file has them, each with what it is called."""
+    """The categories of a column as the CSV file has them, each with what it is called, parted as in a codebook."""
     entry = _entry(plan, column, plan.marks[column.name])
     named = zip(entry.categories, entry.labels or entry.categories, strict=True)
-    return ", ".join(code if code == label else f"{code} ({label})" for code, label in named)
+    return cell_of([code if code == label else f"{code} ({label})" for code, label in named])
 
 
 def _entry(plan: Plan, column: ColumnSchema, marks: tuple[str, ...]) -> Entry:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from synth_core.data.codebook import spelled_out
+from synth_core.data.codebook import LISTS, cell_of
 from synth_core.mechanisms.ranges import read_edges
 from synth_core.models import MODELS, OwnProgram, family
 from synth_core.models.categories import OfCategories
@@ -60,8 +60,9 @@ def model_options(uses: frozenset[str]) -> None:
             "settings.categories",
             "Declared categories, separated by commas",
             "1, 2, 3, or 1 to 12",
-            "All that may occur, as the file writes them, of an ordered model in their order. Take them from the "
-            "questionnaire and not from the table: which of them occur is confidential.",
+            "All that may occur, as the file writes them, of an ordered model in their order; parted by | where one "
+            "holds a comma. Take them from the questionnaire and not from the table: which of them occur is "
+            "confidential.",
         )
         return
     if "bracket_edges" in uses:
@@ -116,16 +117,17 @@ def model_options(uses: frozenset[str]) -> None:
 def declare(
     place: str, label: str, example: str, about: str, read: Callable[[str], tuple[float, ...]] | None = None
 ) -> None:
-    """A list that is typed with commas: categories, each once, or the numbers that `read` makes of it."""
+    """A list that is typed: categories as in a codebook, or the numbers that `read` makes of it."""
     key = key_of(place)
     chosen = getattr(session.choices().settings, place.removeprefix("settings."))
-    st.session_state.setdefault(key, ", ".join(f"{each:.12g}" if read else each for each in chosen))
+    st.session_state.setdefault(
+        key, ", ".join(f"{each:.12g}" for each in chosen) if read else cell_of(chosen)
+    )
 
     def choose() -> None:
         if key not in st.session_state or session.is_late(place, key):
             return
-        text = st.session_state[key]
-        session.put(place, read(text) if read else spelled_out(text.split(",")))
+        session.put(place, (read or LISTS["categories"])(st.session_state[key]))
 
     st.text_input(
         label,
