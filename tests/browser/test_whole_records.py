@@ -65,6 +65,8 @@ def decided_and_presented(page):
     page.locator(".board h3").first.click()
     page.keyboard.press("p")
     expect(page.locator(".stage-title")).to_have_text("Synthetic inc, marr")
+    head = page.locator(".board td.sample").first.evaluate("td => getComputedStyle(td, '::before').content")
+    assert head.startswith('"As close as a sample of'), head  # no number without its word
     expect(page.locator(".stage-note")).to_contain_text("Rule: distribution functions within 0.01 points")
     page.keyboard.press("ArrowRight")
     expect(page.locator(".stage-title")).to_have_text("A")
