@@ -17,7 +17,7 @@ from synth_core.figures.parts import (
     shown,
     table,
 )
-from synth_core.system.number_text import signed, significant
+from synth_core.system.number_text import ceiling, signed, significant
 
 LOOK = color("weighted")
 MOST_NAMES = 15  # of categories that stand on an axis
@@ -105,7 +105,7 @@ def distribution_figure(check: ModelCheck, outcome: str) -> Figure:
     return figure(
         "distribution",
         "Distribution functions",
-        f"The model's curve should cover the data's; the largest difference is {check.difference:.3f}.",
+        f"The model's curve should cover the data's; the largest difference is {ceiling(check.difference, 3)}.",
         [
             area(at + at[::-1], d.upper + d.lower[::-1], showlegend=False),
             *(

@@ -90,7 +90,7 @@ def test_values_with_a_probability_of_their_own_have_uniform_residuals(name, rng
     np.testing.assert_allclose(found.shares.observed, found.shares.predicted, atol=5 * 0.5 / np.sqrt(N))
 
 
-def test_figures_carry_tables_and_words(case):
+def test_figures_carry_tables_and_words(case, monkeypatch):
     model, draws, group = case
     check = check_model(model, draws, group, ("<b>a</b>", "b", "c"))
     figures = check_figures(check, "<i>x</i>", "<u>g</u>")
@@ -100,6 +100,9 @@ def test_figures_carry_tables_and_words(case):
         assert "<i>" not in str(f["layout"]) and "<b>" not in str(f["traces"]) + str(f["layout"])
     assert len(check_figures(check, "x", None)) == 3
     assert "400 are looked at" in figures[3]["reading"]  # its records are counted whole beside
+    monkeypatch.setattr(type(check), "difference", 0.30112)
+    off = check_figures(check, "x", None)[1]
+    assert "the largest difference is 0.302" in off["reading"]  # as in the verdict: not less than it is
 
 
 def test_run_on_a_table_with_categories(cache):

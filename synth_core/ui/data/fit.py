@@ -21,6 +21,7 @@ from synth_core.jobs.task import TaskInput
 from synth_core.jobs.tasks import CheckTask, SensitivityTask
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.cache import content_key
+from synth_core.system.number_text import ceiling
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.board import board
 from synth_core.ui.shared.polling import poll
@@ -89,7 +90,7 @@ class Fit:
         """A level, which colours it, and a few words, for the row of the variable."""
         verdict = self.verdict
         if verdict is not None:
-            off = f", {100 * verdict.difference:.1f} points off"
+            off = f", {ceiling(100 * verdict.difference, 1)} points off"
             return verdict.level, WORDS[verdict.level] + ("" if verdict.level == "unknown" else off)
         if self.error:
             return "unknown", "stopped" if self.error == "Cancelled." else "failed"

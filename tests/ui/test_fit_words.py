@@ -1,0 +1,12 @@
+"""What the row of a variable says of its fit."""
+
+from synth_core.analysis.fit_verdict import fit_verdict
+from synth_core.ui.data.fit import Fit
+
+
+def test_the_row_of_a_variable_names_the_difference_of_its_verdict(monkeypatch):
+    """30.1 points off stood beside "up to 30.2 percentage points"."""
+    verdict = fit_verdict(0.30112, 6811)
+    assert "up to 30.2 percentage points" in verdict.words
+    monkeypatch.setattr(Fit, "verdict", verdict)
+    assert Fit("pay", None, None, "", 0.0, "pay").words == ("misfit", "does not fit, 30.2 points off")
