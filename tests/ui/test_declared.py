@@ -1,5 +1,7 @@
 """What the codebook declares is not asked again in the app, and what it rules out is not offered; settings carry it."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -11,6 +13,8 @@ from synth_core.data.readers import ReadOptions
 from synth_core.data.table import read_table
 from synth_core.errors import InputError
 from synth_core.release.plan.settings_file import from_bytes
+from synth_core.ui.data import codebook
+from synth_core.ui.shared.declared import _following
 from synth_core.ui.state.choices import Choices
 
 BOOK = Codebook(
@@ -117,6 +121,31 @@ def test_bounds_of_the_codebook_are_those_of_every_sensitive_variable():
     change(app, "work", "role", "sensitive")
     blocks = {block.name: block for block in app.session_state["now"].choices.whole}
     assert blocks["wealth"].options["bounds"] == (0.0, 9.0) and "bounds" not in blocks["work"].options
+
+
+def test_categories_of_the_codebook_are_those_of_every_sensitive_variable_that_has_none():
+    """A codebook taken from a file described the variable that was open, and asked for those of the next."""
+    asked, chosen = Block("work", "ordered"), Block("work", "ordered", {"categories": ("no", "yes")})
+    assert _following(asked, BOOK, None).options["categories"] == ("low", "high")
+    assert _following(chosen, BOOK, None) == chosen
+
+
+@pytest.mark.parametrize(("name", "taken"), [("WEALTH", False), ("wealth", True)])
+def test_a_codebook_of_other_columns_is_refused_in_words(monkeypatch, name, taken):
+    """It was taken without a word, and nothing was declared."""
+    file = SimpleNamespace(name="book.csv", getvalue=lambda: f"column,kind\n{name},number\n".encode())
+    read = []
+    monkeypatch.setattr(codebook.st, "session_state", {"codebook_file": file})
+    monkeypatch.setattr(codebook.session, "current", lambda: SimpleNamespace(table=table()))
+    monkeypatch.setattr(codebook.session, "read_again", read.append)
+    if taken:
+        codebook._take_codebook()
+    else:
+        with pytest.raises(
+            InputError, match="none of the table's columns: it has WEALTH …, and the table person, "
+        ):
+            codebook._take_codebook()
+    assert len(read) == taken
 
 
 def test_bounds_that_were_typed_stay_when_another_variable_is_opened():

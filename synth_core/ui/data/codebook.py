@@ -187,5 +187,13 @@ def with_roles(browser: Browser) -> Codebook:
 def _take_codebook() -> None:
     """Widget callback: read the table again by an uploaded codebook; raises InputError."""
     upload = st.session_state.get("codebook_file")
-    if upload is not None:
-        session.read_again(parse_codebook(upload.getvalue(), upload.name))
+    if upload is None:
+        return
+    codebook, columns = parse_codebook(upload.getvalue(), upload.name), session.current().table.frame.columns
+    if not codebook.only(map(str, columns)).columns:
+        named = ", ".join(entry.column for entry in codebook.columns[:3])
+        raise InputError(
+            f"The codebook {upload.name} has none of the table's columns: it has {named} …, and the table "
+            f"{', '.join(map(str, columns[:3]))} … Capitals count."
+        )
+    session.read_again(codebook)

@@ -41,8 +41,10 @@ def take_declared() -> None:
 
 
 def _following(block: Block, codebook: Codebook, before: tuple[float, float] | None) -> Block:
-    """A variable with the bounds that the codebook declares, where it has none or those that it declared before."""
+    """A variable with what the codebook declares: categories where it has none, bounds also where those were its."""
     given = declared_settings(codebook, block.name, block.model)
+    if "categories" in given and not block.options.get("categories"):
+        return replace(block, options=block.options | given)
     if "bounds" not in given or block.options.get("bounds") not in (None, before):
         return block
     return replace(block, options=block.options | given)
