@@ -25,12 +25,15 @@ class FitVerdict:
         Largest difference between the model's distribution function and that of the data, from 0 to 1.
     words, advice : str
         For the page: the verdict as a sentence, and what to do; neither quotes a value.
+    longer : bool
+        Whether a fit that has not converged may with more draws.
     """
 
     level: Literal["fits", "roughly", "misfit", "unknown"]
     difference: float
     words: str
     advice: str
+    longer: bool = True
 
 
 def fit_verdict(
@@ -41,6 +44,7 @@ def fit_verdict(
     residuals: float = 0.0,
     by_chance: float | None = None,
     no_order: bool = False,
+    longer: bool = True,
 ) -> FitVerdict:
     """The verdict on an unweighted fit.
 
@@ -63,6 +67,8 @@ def fit_verdict(
         What the difference stays below in 95 % of samples of a true model; by default Kolmogorov's distance.
     no_order : bool
         Whether the difference is half the sum of the differences of shares, of categories in no order.
+    longer : bool
+        Whether more draws may take the problems away.
 
     Examples
     --------
@@ -76,7 +82,10 @@ def fit_verdict(
             "unknown",
             difference,
             f"NOT converged, so nothing can be said: {'; '.join(problems)}.",
-            "Take more draws or a longer warm-up (Compare, Sampling), or another model.",
+            "Take more draws or a longer warm-up (Compare, Sampling), or another model."
+            if longer
+            else "Take another model, or fewer predictors.",
+            longer,
         )
     chance = KOLMOGOROV_95 / math.sqrt(max(n_records, 1))
     usual = chance if by_chance is None else by_chance

@@ -117,6 +117,7 @@ class FitCheck:
             check.residual_difference,
             check.chance,
             check.no_order,
+            self.diagnostics.longer_helps,
         )
 
 

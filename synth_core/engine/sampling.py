@@ -93,6 +93,21 @@ class Diagnostics:
         return max(limits.MAX_RHAT, np.floor(1000 + 500 * beyond) / 1000)
 
     @property
+    def longer_helps(self) -> bool:
+        """Whether nothing is wrong that more draws leave as it is."""
+        return not self.diverges and not self.misses_modes
+
+    @property
+    def diverges(self) -> bool:
+        """Whether too many transitions diverge."""
+        return self.divergences > limits.MAX_DIVERGENCE_SHARE * self.draws
+
+    @property
+    def misses_modes(self) -> bool:
+        """Whether modes that no chain was in hold too much."""
+        return self.unseen > limits.MAX_UNSEEN
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """What is wrong, in words; empty for a fit that may be used unmarked."""
         problems = []
@@ -103,12 +118,12 @@ class Diagnostics:
         lowest = min(self.ess_bulk, self.ess_tail)
         if not lowest >= needed:
             problems.append(f"effective sample size is {np.floor(lowest):.0f} (at least {needed} is asked)")
-        if self.divergences > limits.MAX_DIVERGENCE_SHARE * self.draws:
+        if self.diverges:
             problems.append(
                 f"{self.divergences} divergent transitions (more draws do not help; a smaller prior scale, fewer "
                 "predictors or another model may)"
             )
-        if self.unseen > limits.MAX_UNSEEN:
+        if self.misses_modes:
             problems.append(
                 f"another mode, which no chain was in, holds about {percent(self.unseen, 0)} of the posterior "
                 "(more draws do not help; another ε, weight c or anchor may)"

@@ -53,7 +53,9 @@ def test_an_unfinished_fit_has_no_verdict():
     found = fit_verdict(0.0, MANY, ["R-hat 1.2"])
     assert found.level == "unknown"
     assert "R-hat 1.2" in found.words
-    assert "longer warm-up" in found.advice
+    assert "longer warm-up" in found.advice and found.longer
+    stays = fit_verdict(0.0, MANY, ["65 divergent transitions (more draws do not help)"], longer=False)
+    assert "draws" not in stays.advice and not stays.longer
 
 
 @pytest.mark.stan

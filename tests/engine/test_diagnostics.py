@@ -64,5 +64,8 @@ def test_the_power_against_one_chain_that_is_shifted(n_chains, apart, least, mos
 
 def test_more_than_one_divergence_in_a_thousand_draws_is_a_problem():
     assert Diagnostics(1.0, 900.0, 900.0, 2, 2, 2000).problems == ()
+    assert Diagnostics(1.2, 90.0, 90.0, 2, 2, 2000).longer_helps  # too few draws
+    assert not Diagnostics(1.2, 90.0, 90.0, 3, 2, 2000).longer_helps
+    assert not Diagnostics(1.0, 900.0, 900.0, 0, 2, 2000, unseen=0.5).longer_helps
     [words] = Diagnostics(1.0, 900.0, 900.0, 3, 2, 2000).problems
     assert "diverge" in words

@@ -432,7 +432,7 @@ def unsettled_page():
     from tests.ui.test_columns import table
 
     start_and_change(table)
-    verdict = fit_verdict(0.0, 90, ["R-hat is 1.02"])
+    verdict = fit_verdict(0.0, 90, ["R-hat is 1.02"], longer=st.session_state.get("longer", True))
     fit = {
         "name": "income",
         "variable": "income",
@@ -472,6 +472,15 @@ def test_a_fit_that_has_not_converged_is_taken_longer_by_a_press():
     next(each for each in app.button if each.label.startswith("Twice the draws")).click().run()
     after = app.session_state["now"].choices.settings
     assert (after.draws, after.warmup) == (2 * before.draws, 2 * before.warmup)
+
+
+def test_what_more_draws_leave_as_it_is_is_not_met_with_more_draws():
+    """Twice the draws was offered first beside "more draws do not help"."""
+    app = AppTest.from_function(unsettled_page, default_timeout=30)
+    app.session_state["book"], app.session_state["longer"] = (), False
+    app.run()
+    assert any("NOT converged" in each.value for each in app.markdown)
+    assert not any(each.label.startswith("Twice the draws") for each in app.button)
 
 
 def test_what_was_said_of_a_variable_is_not_asked_for_again(monkeypatch):

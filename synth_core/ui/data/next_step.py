@@ -70,7 +70,7 @@ def _first(why: dict[str, str], refused: bool, misfit: Fit | None = None) -> Non
     sensitive = name in sensitive_names(session.choices())
     offered = offers(name, refused)[:MOST] if sensitive else []
     if misfit is not None and misfit.verdict is not None:
-        if misfit.verdict.level == "unknown":
+        if misfit.verdict.level == "unknown" and misfit.verdict.longer:
             offered = [_longer(name), *offered][:MOST]
         elif _without_scale(name):
             words += " Its scale is not said yet: give a typical value, under Which model."
