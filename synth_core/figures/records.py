@@ -257,6 +257,7 @@ def pair_figure(
                 "y": 1.0,
                 "xref": "paper",
                 "yref": "paper",
+                "xanchor": "center",  # else a name in an outer third begins or ends at the middle of its map
                 "yanchor": "bottom",
                 "showarrow": False,
             }

@@ -112,6 +112,7 @@ def test_rows_and_figures_show_them(found):
     assert len(figures["pair"]["table"]["rows"]) == 2 * len(figures["pair"]["traces"][0]["z"]) * len(
         figures["pair"]["traces"][0]["x"]
     )
+    assert {each["xanchor"] for each in figures["pair"]["layout"]["annotations"]} == {"center"}  # of its map
     assert figures["variables"]["traces"][0]["y"] == [100 * part.distance for part in results[0].parts]
     assert len(figures["associations"]["traces"][0]["x"]) == 3
 
