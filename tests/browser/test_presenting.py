@@ -77,6 +77,10 @@ def test_on_a_phone_the_figures_stand_below_each_other(new_page):
     pinned_then_moved(page)
     settled(page)
     page.set_viewport_size({"width": 390, "height": 844})
+    status = page.locator(".st-key-fits_status")  # all of its lines have room, as many as whole records need
+    status.evaluate("e => e.querySelector('p').append(' of whole records'.repeat(9))")
+    boxes = [each.bounding_box() for each in (status.locator("p"), status)]
+    assert boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"] + boxes[1]["height"] + 1
     page.locator(".board h3").first.click()
     said = page.locator(".board .words .said").first.bounding_box()
     assert said["x"] >= 0 and said["x"] + said["width"] <= 390
