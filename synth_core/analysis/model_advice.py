@@ -82,6 +82,12 @@ def seems_coded(column: Column) -> bool:
     return column.kind == "code" or (column.whole and column.distinct <= most)
 
 
+def holds_names(column: Column) -> bool:
+    """Whether a column of texts has few ones only and hardly a number, as categories have."""
+    few = 1 < column.distinct <= MANY_NARROW_CODES
+    return column.kind == "text" and few and not column.note and not column.lone_text
+
+
 def kind_settings(kind: str, regression: bool = False) -> dict[str, Any]:
     """Settings of the model that is proposed for a kind of variable."""
     return _proposed(kind, regression)[0]
@@ -126,9 +132,17 @@ def advise_table(table: Table, outcome: str, regression: bool = False) -> Advice
     if declared:
         settings = declared | declared_settings(table.codebook, outcome, declared["model"])
         return Advice(settings, ("Its categories are declared in the codebook.",), FROM_CODEBOOK)
-    values = numeric_outcome(table, outcome)
-    column, features = table.column(outcome), outcome_features(values[~np.isnan(values)])
+    column = table.column(outcome)
     leak = LOOKED if table.confidential else "The table is public or simulated."
+    if holds_names(column):
+        why = (
+            f"'{outcome}' has {column.distinct} texts only, as categories have. Declare all that may occur, from the "
+            "questionnaire; where they have an order, take the ordered logit. Amounts are written without signs of a "
+            "currency, percent or letters."
+        )
+        return Advice({"model": OF_CATEGORIES}, (why,), leak)
+    values = numeric_outcome(table, outcome)
+    features = outcome_features(values[~np.isnan(values)])
     if column.identifier:
         why = (
             f"'{outcome}' seems to be an ID: it names records and measures nothing. Choose another variable."

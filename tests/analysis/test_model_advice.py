@@ -93,6 +93,19 @@ def test_ids_and_codes_get_no_model():
         advise_table(table, "one")
 
 
+def test_texts_are_proposed_as_categories_and_amounts_with_signs_are_not():
+    """Of education it was said that it must be a number, without signs of a currency."""
+    names = ["Grade 1 to grade 8", "GED", "Some college, no degree"]
+    amounts = [f"{i} EUR" for i in range(300)]
+    table = Table("t", pd.DataFrame({"edu": names * 100, "pay": amounts, "one": ["n"] * 300}))
+    found = advise_table(table, "edu")
+    assert found.settings == {"model": "categorical"} and found.leak == LOOKED
+    assert "3 texts only, as categories have" in found.reasons[0]
+    for name in ("pay", "one"):
+        with pytest.raises(InputError, match="must be a number"):
+            advise_table(table, name)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_public_knowledge_reads_no_table_and_is_in_the_units_of_a_typical_value(kind):
     for typical in (None, 40_000.0):
