@@ -58,8 +58,9 @@ def of_typed(typed: TypedColumns, name: str, options: ReadOptions) -> Read:
         else:
             as_texts = None
             cells = frame[column] = _of_one_kind(cells) if _may_hold_texts(cells) else cells
+            labels = typed.labels.get(column, {})
             entries.append(
-                _described(column, cells, {} if column in labelled else typed.labels.get(column, {}))
+                _labelled(column, labels) if column in labelled else _described(column, cells, labels)
             )
         if as_texts is not None:
             written[column] = as_texts
@@ -223,6 +224,16 @@ def _as_declared(cells: pd.Series, declared: Entry, labels: Mapping[str, str]) -
     if numbers is None:
         raise InputError(not_numbers(declared.column, distinct, declared))
     return numbers
+
+
+def _labelled(column: str, labels: Mapping[str, str]) -> Entry:
+    """A column whose codes have become their labels: all that the file names may occur, not those alone that do."""
+    names = tuple(dict.fromkeys(map(one_line, labels.values())))
+    if all(
+        as_number(name) == as_number(code) for code, name in labels.items()
+    ):  # codes with their zeros, of the cells
+        return Entry(column=column, kind="category", note="text in the file")
+    return Entry(column=column, kind="category", note="the file labels its codes", categories=names)
 
 
 def _described(column: str, cells: pd.Series, labels: Mapping[str, str]) -> Entry:

@@ -9,6 +9,7 @@ import pyreadstat
 import pytest
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.opening import opening_model
 from synth_core.analysis.settings import make_settings
 from synth_core.data.codebook import parse_codebook
 from synth_core.data.table import read_table
@@ -104,3 +105,18 @@ def test_labels_of_codes_that_the_file_marks_as_missing_are_no_categories(tmp_pa
             "no",
         )
         assert table.codebook.get("who").labels in ((), ("Anna", "Berta"))
+
+
+def test_all_that_a_stata_file_names_may_occur_and_is_declared_so(tmp_path):
+    """They had to be typed again from the questionnaire, one of which held a comma; codes with zeros name nothing."""
+    names = {1: "never", 2: "some college, no degree", 3: "doctorate"}
+    frame = pd.DataFrame({"edu": [1.0, 2.0, 2.0, 1.0], "area": [1.0, 2.0, 12.0, 1.0]})
+    path = tmp_path / "t.dta"
+    pyreadstat.write_dta(
+        frame, str(path), variable_value_labels={"edu": names}, variable_format={"area": "%02.0f"}
+    )
+    table = read_table(path.read_bytes(), path.name)
+    assert table.codebook.get("edu").categories == tuple(names.values())
+    assert table.codebook.get("area").categories == ()
+    opened = opening_model(table, "edu")
+    assert (opened.model, opened.options) == ("categorical", {"categories": tuple(names.values())})
