@@ -34,13 +34,12 @@ def error_percent(share: float) -> str:
     return "over +1,000 %" if share > 0 else "below −1,000 %"
 
 
-def has_not_converged(problems: list[str]) -> str:
-    """What to do about a fit whose chains disagree."""
-    return (
-        f"has not converged, do not use its numbers: {'; '.join(problems)}. "
-        "Take more draws or a longer warm-up (under Sampling); a mixture may need another concentration or scale "
-        "(Data page)."
-    )
+def _remedy(numbers: ResultNumbers) -> str:
+    """What may help fits that have not converged: more draws do not, where they diverge or miss a mode."""
+    bad = [each.diagnostics for each in numbers.variables if each.problems]
+    if not bad or any(each is None or each.longer_helps for each in bad):
+        return "Take more draws or a longer warm-up (under Sampling)"
+    return "Take another model or fewer predictors (Data page)"
 
 
 def _warnings(numbers: ResultNumbers) -> list[str]:
@@ -50,10 +49,13 @@ def _warnings(numbers: ResultNumbers) -> list[str]:
         bad = [each.name for each in numbers.variables if each.problems]
         hints.append(
             f"{len(bad)} of {len(numbers.variables)} fits have not converged ({', '.join(bad)}), do not use its "
-            "numbers. Take more draws or a longer warm-up (under Sampling); press the guarantee for the diagnostics."
+            f"numbers. {_remedy(numbers)}; press the guarantee for the diagnostics."
         )
     elif numbers.problems:
-        hints.append(has_not_converged(list(numbers.problems)))
+        hints.append(
+            f"has not converged, do not use its numbers: {'; '.join(numbers.problems)}. {_remedy(numbers)}; a mixture "
+            "may need another concentration or scale (Data page)."
+        )
     for each in numbers.variables:
         of = f"{each.name}: " if each.name else ""
         warning = clamped_warning(each.clamped)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from synth_core.analysis.summary import ResultSummary
@@ -31,6 +32,7 @@ PAIRS = 6  # that are shown, the worst first
 MAPS = 4  # mechanisms whose cells are shown side by side
 MANY_LABELS = 16  # of all maps, below which they stand further apart
 MANY_MAPS = 3  # whose names have little room
+LONGEST_NAME = 18  # of a category on an axis, in characters
 DIVERGING = [[0.0, "#2563eb"], [0.5, "rgba(128,128,128,0.08)"], [1.0, "#d97706"]]
 
 
@@ -174,6 +176,18 @@ def associations_figure(
     )
 
 
+def _names_in_short(names: Sequence[str]) -> Layout:
+    """Long names of categories cut off on an axis, which they would take from its maps; whole where one points."""
+    if all(len(name) <= LONGEST_NAME for name in names):
+        return {}
+    cut = [f"{name[: LONGEST_NAME - 1].rstrip()}…" if len(name) > LONGEST_NAME else name for name in names]
+    return {
+        "tickmode": "array",
+        "tickvals": [shown(name) for name in names],
+        "ticktext": [shown(name) for name in cut],
+    }
+
+
 def pair_figure(
     summaries: list[ResultSummary], labels: dict[str, str], pair: tuple[str, str], other: Other | None = None
 ) -> Figure:
@@ -243,6 +257,7 @@ def pair_figure(
             shown(names[1]),
             domain=[i * width + 0.01, (i + 1) * width - 0.01],
             type="category",
+            **_names_in_short(labels_used[1]),
             **(
                 {"tickangle": -55, "tickfont": {"size": 9}}
                 if len(maps) * len(across) > MANY_LABELS
@@ -267,7 +282,7 @@ def pair_figure(
             for k, a in enumerate(labels_used[0])
             for m, b in enumerate(labels_used[1])
         ]
-    layout["yaxis"] = axis(shown(names[0]), type="category")
+    layout["yaxis"] = axis(shown(names[0]), type="category", **_names_in_short(labels_used[0]))
     return figure(
         "pair",
         f"{word.plain}: {names[0]} and {names[1]}" + ("" if other is None else f", {other.now}"),

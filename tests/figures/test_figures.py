@@ -263,6 +263,29 @@ def test_what_has_not_converged_is_never_marked_best(summaries):
     assert "not converged" in rows[best.mechanism]["hints"][0]
 
 
+def test_more_draws_are_not_advised_where_they_do_not_help(summaries):
+    """The row said to take more, and its diagnostics that they change nothing."""
+    [some] = summaries[:1]
+    fit = some.numbers.variables[0].diagnostics
+    for diagnostics, said in (
+        (fit, "Take more draws"),
+        (replace(fit, divergences=fit.draws), "Take another model"),
+    ):
+        bad = with_variable(some, diagnostics=diagnostics, problems=NOT_CONVERGED)
+        [row] = results([with_numbers(bad, problems=NOT_CONVERGED)], LABELS, GUARANTEES)
+        assert said in row["hints"][0]
+
+
+def test_long_names_of_categories_are_cut_on_the_axes_of_a_map_and_whole_where_one_points(summaries):
+    """They took three quarters of the figure, and were cut off at the left edge."""
+    names = ["Nursery school, Preschool, or Kindergarten", "Nursery school, none", "GED"]
+    pair = PairSummary(("sex", "edu"), 0.1, (["f"], names), [[0.5, 0.2, 0.3]], [[0.4, 0.3, 0.3]])
+    figure = pair_figure([replace(summaries[0], pairs=(pair,))], LABELS, ("sex", "edu"))
+    axis = figure["layout"]["xaxis"]
+    assert [len(text) <= 18 for text in axis["ticktext"]] == [True] * 3 and axis["ticktext"][2] == "GED"
+    assert axis["tickvals"] == figure["traces"][0]["x"] and "ticktext" not in figure["layout"]["yaxis"]
+
+
 def light(look):
     """Relative luminance of a colour, and its place in CIELAB (D65)."""
     share = np.array([int(look[i : i + 2], 16) for i in (1, 3, 5)]) / 255
