@@ -4,6 +4,7 @@ import itertools
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -14,11 +15,12 @@ from synth_core.analysis.settings import make_settings
 from synth_core.analysis.utility import statistics
 from synth_core.cli.map import _print as print_map
 from synth_core.data.examples import load_example
+from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.experiments.explore.frontier import frontier, frontiers
 from synth_core.experiments.explore.knobs import settings_at
 from synth_core.experiments.explore.measures import Ruler, Target, read_target
-from synth_core.experiments.explore.point import predictive_count, run_point
+from synth_core.experiments.explore.point import fits_of_point, predictive_count, run_point, runs_of_point
 from synth_core.experiments.explore.refine import refined
 from synth_core.experiments.explore.search import TOLERANCE, Trial, smallest
 from synth_core.experiments.explore.sweep import (
@@ -30,6 +32,7 @@ from synth_core.experiments.explore.sweep import (
     seconds_per_point,
     spread_out,
 )
+from synth_core.experiments.explore.tuning import tune
 from synth_core.experiments.explore.wording import at_zeros_of, frontier_points, knobs_text, points_csv
 from synth_core.figures.explore import map_figure
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -396,3 +399,25 @@ def test_the_cost_of_an_own_program_is_estimated_too():
 
 def test_limits_cover_the_default_map():
     assert limits.MAX_SWEEP_POINTS >= 100
+
+
+def test_what_a_point_takes_is_of_all_its_data_sets_and_so_is_what_is_expected(cache):
+    """The seconds of its fit alone stood there, and a search over noisy tables took 20 times what the page had said."""
+    table = Table("people", pd.DataFrame({"pay": np.random.default_rng(1).lognormal(2, 0.4, 400)}))
+    analysis = Analysis(table, make_settings(outcome="pay", model="lognormal", bounds=(0.0, 100.0)), cache)
+    run = analysis.run("measured")
+    point = run_point(analysis, "measured")
+    assert point.seconds > 3 * run.seconds
+    measured, weighted = find_mechanism("measured"), find_mechanism("weighted")
+    assert runs_of_point(measured, analysis.settings) == 1 + 3 * 4 + 10
+    assert runs_of_point(weighted, analysis.settings) == 1 == fits_of_point(weighted, analysis.settings)
+
+
+def test_a_search_tells_how_far_it_is_by_the_settings_that_it_tries(cache):
+    """Of noisy tables it counted fits, four a setting, and the bar ended at a fifth."""
+    table = Table("people", pd.DataFrame({"pay": np.random.default_rng(1).lognormal(2, 0.4, 400)}))
+    told = []
+    settings = make_settings(outcome="pay", model="lognormal", bounds=(0.0, 100.0))
+    analysis = Analysis(table, settings, cache, progress=lambda text, share: told.append(share))
+    tune(analysis, "measured", Target("ecdf_max", 0.05))
+    assert told[-1] > 0.5 and max(told) <= 1.0

@@ -8,6 +8,7 @@ the fit is cached; where a release draws noise or a pilot before its fit, of sev
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,6 +59,15 @@ def draws_anew(mechanism: Mechanism, settings: Settings) -> bool:
 def fits_of_point(mechanism: Mechanism, settings: Settings, count: int = PREDICTIVE) -> int:
     """How many fits so many data sets of a point are of."""
     return max(math.ceil(count / SETS_PER_FIT), 1) if draws_anew(mechanism, settings) else 1
+
+
+def runs_of_point(mechanism: Mechanism, settings: Settings, count: int = PREDICTIVE) -> int:
+    """As long as how many runs of the mechanism so many data sets of a point take, about.
+
+    Of noisy tables each fit draws of several, each with a model of its own, and drawing a data set is a tenth of a run.
+    """
+    fits = fits_of_point(mechanism, settings, count)
+    return fits if mechanism.likelihood.samples or fits == 1 else 1 + 3 * fits + count // 10
 
 
 def next_seed(seed: int, number: int) -> int:
@@ -234,6 +244,7 @@ def run_point(
     mechanism, settings = find_mechanism(key), analysis.settings
 
     def compute() -> MapPoint:
+        started = time.perf_counter()
         result = analysis.run(key)
         names, measure = ruler_of(analysis, percentiles_for(settings, extra))
         wanted = predictive_count(analysis.n_records * len(result.fits), count)
@@ -267,7 +278,7 @@ def run_point(
             errors=np.array(errors).reshape(-1, len(names)),
             fit=np.array(fit),
             failed=tuple(failed),
-            seconds=numbers.seconds,
+            seconds=time.perf_counter() - started,
         )
 
     point, cached = get_or_compute(

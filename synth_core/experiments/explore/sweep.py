@@ -16,7 +16,7 @@ from synth_core.analysis.result_key import result_key
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
 from synth_core.experiments.explore.knobs import KNOBS, knobs_of, settings_at
-from synth_core.experiments.explore.point import fits_of_point
+from synth_core.experiments.explore.point import runs_of_point
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.models import family
 from synth_core.system import limits
@@ -185,8 +185,8 @@ def estimate(
     seconds = 0.0
     for key, count in counts.items():
         mechanism = find_mechanism(key)
-        fits = count * fits_of_point(mechanism, settings)
-        seconds += fits * seconds_per_point(mechanism, settings, n_records) / max(lanes, 1)
+        runs = count * runs_of_point(mechanism, settings)
+        seconds += runs * seconds_per_point(mechanism, settings, n_records) / max(lanes, 1)
     if total > limits.MAX_SWEEP_POINTS:
         raise InputError(
             f"This grid has {total:,} points, about {duration(seconds)} of computing; at most "

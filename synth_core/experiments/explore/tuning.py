@@ -8,7 +8,7 @@ scales each to it (Range, section 4.2; PPM, section 5.2).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -51,7 +51,7 @@ OTHER_SEEDS = 4  # refits of an answer with other sampler seeds: how exact its e
 
 
 class _SearchProgress:
-    """Turns the progress of single fits into that of a search of about `expected` fits."""
+    """Turns the progress of single settings into that of a search that tries about `expected` ones."""
 
     def __init__(self, analysis: AnyAnalysis[Any], label: str, expected: int):
         self._out = analysis.progress
@@ -84,13 +84,30 @@ def variants_for(key: str, settings: Settings, sweeps: Iterable[Sweep]) -> tuple
     return tuple(combinations(values_for(mechanism, settings, swept), settings))
 
 
-def expected_fits(mechanism: Mechanism, settings: Settings, target: Target | EpsilonTarget) -> int:
-    """About how many refits one search takes."""
-    each = fits_of_point(mechanism, settings)
+def expected_fits(
+    mechanism: Mechanism,
+    settings: Settings,
+    target: Target | EpsilonTarget,
+    of_point: Callable[..., int] = fits_of_point,
+) -> int:
+    """About how many refits one search takes.
+
+    Parameters
+    ----------
+    of_point : callable
+        How many a point takes; `runs_of_point` tells how long, in runs of the mechanism.
+    """
+    each = of_point(mechanism, settings)
     if isinstance(target, EpsilonTarget):
         return 5 * each + OTHER_SEEDS
-    last = fits_of_point(mechanism, settings, CHECKS)
+    last = of_point(mechanism, settings, CHECKS)
     return (GRID_STEPS + 6) * each + (last if last > 1 else OTHER_SEEDS)
+
+
+def _expected_steps(mechanism: Mechanism, target: Target | EpsilonTarget) -> int:
+    """About how many settings, and other seeds, one search tries."""
+    seeds = 0 if mechanism.epsilon_by_construction else OTHER_SEEDS
+    return seeds + (5 if isinstance(target, EpsilonTarget) else GRID_STEPS + 6)
 
 
 def tune(
@@ -111,9 +128,7 @@ def tune(
     """
     mechanism = find_mechanism(key)
     knob = main_knob(mechanism)
-    steps = _SearchProgress(
-        analysis, mechanism.label, expected_fits(mechanism, analysis.settings, target) * len(variants)
-    )
+    steps = _SearchProgress(analysis, mechanism.label, _expected_steps(mechanism, target) * len(variants))
     watched = analysis.reporting(steps)
     wanted = _wanted(watched, target, steps) if isinstance(target, EpsilonTarget) else None
     answers = []

@@ -13,7 +13,7 @@ from synth_core.analysis.settings import Settings
 from synth_core.analysis.utility import statistic_name
 from synth_core.errors import InputError
 from synth_core.experiments.explore.knobs import KNOBS, knobs_of, settings_at
-from synth_core.experiments.explore.point import PointSummary, fits_of_point
+from synth_core.experiments.explore.point import PointSummary, runs_of_point
 from synth_core.experiments.explore.records_point import check_measure
 from synth_core.experiments.explore.refine import refined
 from synth_core.experiments.explore.sweep import Planned, Sweep, count_points, duration, estimate, plan
@@ -205,8 +205,8 @@ def seconds_of_map(asked: MapRequest) -> float:
     """About how long its points take, in seconds."""
     each = seconds_each(asked.subject, asked.settings, asked.mechanisms)
     counts = count_points(asked.mechanisms, asked.settings, asked.sweeps)
-    fits = {key: fits_of_point(find_mechanism(key), asked.settings) for key in counts}
-    return sum(count * fits[key] * each[key] for key, count in counts.items()) / manager().n_lanes
+    runs = {key: runs_of_point(find_mechanism(key), asked.settings) for key in counts}
+    return sum(count * runs[key] * each[key] for key, count in counts.items()) / manager().n_lanes
 
 
 def coarse_map(asked: MapRequest) -> None:

@@ -9,6 +9,7 @@ import streamlit as st
 from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, MEAN, WORST, is_relative, percentile_of
 from synth_core.errors import InputError
 from synth_core.experiments.explore.measures import Target
+from synth_core.experiments.explore.point import runs_of_point
 from synth_core.experiments.explore.targets import EpsilonTarget
 from synth_core.experiments.explore.tuning import expected_fits, variants_for
 from synth_core.jobs.task import Task, TaskInput
@@ -199,7 +200,8 @@ def seconds_of_search(asked: MapRequest, wanted: Target | EpsilonTarget) -> floa
     """About how long the search takes, in seconds."""
     each = seconds_each(asked.subject, asked.settings, asked.mechanisms)
     searches = {m: len(variants_for(m, asked.settings, asked.sweeps)) for m in asked.mechanisms}
-    seconds = sum(count * _fits_of(m, asked, wanted) * each[m] for m, count in searches.items())
+    runs = {m: expected_fits(find_mechanism(m), asked.settings, wanted, runs_of_point) for m in searches}
+    seconds = sum(count * runs[m] * each[m] for m, count in searches.items())
     return seconds / min(manager().n_lanes, len(searches))
 
 
