@@ -17,7 +17,7 @@ from synth_core.engine.sampling import Diagnostics
 from synth_core.figures.briefing.charts import associations_chart, errors_chart, values_chart
 from synth_core.figures.compare import compare_figures, epsilon_text, results
 from synth_core.figures.palette import color, dash
-from synth_core.figures.parts import Other
+from synth_core.figures.parts import Other, saying_unit
 from synth_core.figures.privacy import bounds_figure
 from synth_core.figures.ranges import interval_figure, outside_figure
 from synth_core.figures.records import associations_figure, pair_figure
@@ -284,6 +284,13 @@ def test_long_names_of_categories_are_cut_on_the_axes_of_a_map_and_whole_where_o
     axis = figure["layout"]["xaxis"]
     assert [len(text) <= 18 for text in axis["ticktext"]] == [True] * 3 and axis["ticktext"][2] == "GED"
     assert axis["tickvals"] == figure["traces"][0]["x"] and "ticktext" not in figure["layout"]["yaxis"]
+
+
+def test_bounds_say_that_they_are_of_units_where_these_are_named(summaries):
+    made = compare_figures(summaries, LABELS, "x")
+    said = [each["reading"].endswith("its own.") for each in saying_unit(made, "house")]
+    assert said == [each["key"] == "bounds" for each in made] and any(said)
+    assert saying_unit(made, None) == made
 
 
 def light(look):

@@ -11,7 +11,7 @@ from synth_core.analysis.settings import Settings
 from synth_core.analysis.summary import ResultSummary
 from synth_core.analysis.wording.guarantee_sentences import neighbour_words
 from synth_core.figures.compare import compare_figures
-from synth_core.figures.parts import Figure, Other
+from synth_core.figures.parts import Figure, Other, saying_unit
 from synth_core.figures.records import record_figures
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.ui.compare import play, subgroups
@@ -62,9 +62,9 @@ def show_results(chosen: tuple[str, ...], pair: Pair = WORST_PAIR) -> None:
         summaries: list[ResultSummary], labels: dict[str, str], used: Settings, other: Other | None = None
     ) -> list[Figure]:
         if subject.blocks:
-            return record_figures(summaries, labels, pair, other)
-        made = compare_figures(summaries, labels, used.outcome, other)
-        return made + subgroups.figures(summaries, labels)
+            return saying_unit(record_figures(summaries, labels, pair, other), used.unit_column)
+        made = compare_figures(summaries, labels, used.outcome, other) + subgroups.figures(summaries, labels)
+        return saying_unit(made, used.unit_column)
 
     shown = refits.show(
         "compare",
