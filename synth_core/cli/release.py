@@ -120,6 +120,12 @@ def add(commands: Any) -> None:
         metavar="N",
         help="draw N more data sets of what was released, where all cost what one costs; nothing is charged",
     )
+    option(
+        "--measured-posterior",
+        choices=("refits", "exact"),
+        default="",
+        help="of --more-data-sets: what they are drawn from, if not what the plan says",
+    )
     add_simulated(apply)
     add_reading(apply, plan_says_missing=True)
     apply.set_defaults(run=run_apply)
@@ -244,6 +250,7 @@ def run_apply(args: argparse.Namespace) -> int:
         recompute=args.recompute,
         audit=_audit(args.audit, plan),
         more_data_sets=args.more_data_sets or 0,
+        posterior=args.measured_posterior,
     )
     study = None if args.coverage is None else ReleasedCoverage(args.coverage)
     outcome = release(request, study=study)
@@ -294,6 +301,8 @@ def _checked_overrides(args: argparse.Namespace) -> dict[str, str]:
                 f"--more-data-sets must lie between {limits.DATASETS[0]} and {limits.DATASETS[1]} "
                 f"(given: {args.more_data_sets})."
             )
+    elif args.measured_posterior:
+        raise InputError("--measured-posterior is of --more-data-sets: the plan has that of the release.")
     overrides = dict(args.override)
     if len(overrides) != len(args.override):
         raise InputError("A check is overridden twice.")

@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from synth_core.analysis.engines import measured as engine
 from synth_core.analysis.measured import model
 from synth_core.analysis.measured.prior_scales import STEPS, scaled
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.cli import main
-from synth_core.errors import InputError
+from synth_core.engine.sampling import Diagnostics, Posterior
+from synth_core.errors import FitError, InputError
 from synth_core.jobs.tasks import ReleaseTask
 from synth_core.jobs.worker import run_job
 from synth_core.mechanisms.noise import OpendpNoise, RecordedNoise
@@ -168,6 +170,7 @@ def test_more_of_what_was_not_released_or_is_charged_each_is_refused(plan):
         (["--more-data-sets", "2", "--limit", "9"], "stands alone"),
         (["--more-data-sets", "2", "--count", "zcdp"], "stands alone"),
         (["--more-data-sets", "2", "--recompute"], "stands alone"),
+        (["--measured-posterior", "exact"], "is of --more-data-sets"),
     ],
 )
 def test_what_stands_alone_is_said_before_anything_is_read(options, said, tmp_path, capsys):
@@ -186,6 +189,37 @@ def test_a_later_batch_on_the_command_line(plan, tmp_path, capsys):
         "people-001-data-sets-3-to-4-releasable.zip",
         "people-001-releasable.zip",
     ]
+
+
+@pytest.mark.parametrize(("rhat", "problem"), [(1.003, ""), (1.2, "has not converged")])
+def test_later_data_sets_may_be_of_another_posterior_of_the_same_noise(plan, monkeypatch, rhat, problem):
+    """It is noted with them, so that they are made again alike; chains that no check has seen have to have met."""
+    table, asked = people(2), []
+
+    def sampled(model, tables, scales, mode, laplace, sampler, progress):
+        asked.append(len(mode))
+        theta = mode + np.random.default_rng(1).normal(0, 0.1, (20, len(mode)))
+        return Posterior({"theta": theta}, Diagnostics(rhat, 900.0, 900.0, 0, 2, 2000), 1.0)
+
+    monkeypatch.setattr(engine, "sampled", sampled)
+    monkeypatch.setattr(engine, "require_small", lambda *_: None)
+    first = release(Request(plan, None, table))
+    before, spent = lines(first), Ledger().balance("people").spent
+    later = Request(plan, None, table, more_data_sets=2, posterior="exact")
+    if problem:
+        with pytest.raises(FitError, match=problem):
+            release(later)
+        assert not list(Ledger().later("people", first.id))
+        return
+    batch = release(later)
+    assert batch.state == MORE and asked and lines(first) == before
+    assert b"which are draws of its exact posterior" in read(batch, "releasable")["README.txt"]
+    plain = release(Request(plan, None, table, more_data_sets=1, posterior="refits"))
+    assert b"given these tables. " in read(plain, "releasable")["README.txt"]
+    noted = [entry.details for entry in Ledger().later("people", first.id)]
+    assert [each.get("posterior") for each in noted] == ["exact", None]
+    assert Ledger().balance("people").spent == spent
+    assert release(Request(plan, None, table, recompute=True)).state == REPEATED  # found the same
 
 
 def reserved(now="reserved"):

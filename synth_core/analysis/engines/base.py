@@ -90,8 +90,13 @@ class Engine(Protocol):
         """Refuse settings of a variable under which its ε says nothing; raises InputError."""
         return None
 
-    def later(self, inputs: Inputs, label: str, which: range) -> tuple[Array, ...]:
+    def later(self, inputs: Inputs, label: str, which: range, converged: bool = False) -> tuple[Array, ...]:
         """Data sets of a release beyond its own, by their numbers, of the same measurements.
+
+        Parameters
+        ----------
+        converged : bool
+            Whether a posterior whose chains have not met is refused: one that no check of a release has seen.
 
         Returns
         -------
@@ -102,6 +107,8 @@ class Engine(Protocol):
         ------
         InputError
             If each data set is of noise of its own.
+        FitError
+            If the posterior has not converged.
         """
         raise InputError(f"{label}: each data set is charged, so more of them are another release.")
 

@@ -32,7 +32,7 @@ from synth_core.analysis.presence import missing_name
 from synth_core.analysis.settings import Settings
 from synth_core.data.units import unit_words
 from synth_core.engine.sampling import Posterior
-from synth_core.errors import InputError
+from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.guarantees import bounded_range_rho
 from synth_core.mechanisms.noise import SeededNoise
 from synth_core.system.cache import content_key
@@ -74,7 +74,7 @@ class MeasuredEngine(Engine):
         counted = counted_tables(public, measured)
         return Synthesis(synthetic, epsilon, sentence=words, counted=counted, diagnostics=model.diagnostics)
 
-    def later(self, inputs: Inputs, label: str, which: range) -> tuple[Array, ...]:
+    def later(self, inputs: Inputs, label: str, which: range, converged: bool = False) -> tuple[Array, ...]:
         sampler = inputs.parts[0].settings.sampler
         n_draws = sampler.chains * sampler.draws
         if inputs.parts[0].settings.measured_posterior == "exact" and which.stop > n_draws:
@@ -83,7 +83,13 @@ class MeasuredEngine(Engine):
             )
         public, measured = self.measured(inputs, label, _epsilon(inputs.parts))
         model = self._model(inputs, public, measured, partial(inputs.rng, 41))
-        return _data_sets(inputs, model, measured, which, perturbed=True)
+        made = _data_sets(inputs, model, measured, which, perturbed=True)
+        problems = () if model.diagnostics is None else model.diagnostics.problems
+        if converged and problems:
+            raise FitError(
+                f"The exact posterior has not converged ({'; '.join(problems)}): nothing was written. Draw by refits."
+            )
+        return made
 
     def without_rules(self, inputs: Inputs, label: str) -> tuple[Array, ...]:
         public, measured = self.measured(inputs, label, _epsilon(inputs.parts))

@@ -54,7 +54,8 @@ class Request:
 
     `limit` is of a series that has none yet, and `count` what it counts; without them it is the plan's.
     `label` tells two releases of one plan from one table apart; `dry_run` stops after the gate;
-    `more_data_sets` asks for so many beyond those that were drawn of a release, where all cost what one costs;
+    `more_data_sets` asks for so many beyond those that were drawn of a release, where all cost what one costs, of the
+    posterior that is named, or of the plan's;
     `audit` is what the public report holds of a privacy audit (`Audited.text`), `coverage` what it holds of a study of
     its intervals (`Coverage.text`), or empty.
     """
@@ -72,6 +73,7 @@ class Request:
     audit: str = ""
     coverage: str = ""
     more_data_sets: int = 0
+    posterior: str = ""
 
     def __post_init__(self) -> None:
         # What means missing belongs to the plan: the same file is then the same table, and the same release.
@@ -198,23 +200,32 @@ class ReleaseRun:
             self.source.anchor,
         )
 
-    def later(self, which: range) -> Synthetic:
+    def later(self, which: range, posterior: str = "") -> Synthetic:
         """Data sets beyond those of the release, by their numbers from 0, of the noisy counts that it paid for.
 
         They follow from these counts and from public columns alone. So only checks that read the files alone are made
         again: another would tell of the table what was not paid for.
+
+        Parameters
+        ----------
+        posterior : str
+            Of the measurements, that they are drawn of; empty for the plan's.
 
         Raises
         ------
         InputError
             If the counts are not at hand, or each data set of the mechanism is charged.
         FitError
-            If a check fails that was not overridden with the release.
+            If a check fails that was not overridden with the release, or another posterior than the plan's has not
+            converged.
         """
         self.table, _ = within_bounds(self.plan, self.request.table)
         analysis = self._analysis(Cache(working_directory(self.request.id)))
+        other = posterior not in ("", self.plan.settings.measured_posterior)
+        if other:
+            analysis = analysis.with_settings(measured_posterior=posterior)
         point, names = self.plan.point, [each.settings.outcome for each in analysis.analyses(False)]
-        made = ENGINES[point.likelihood.key].later(analysis.inputs, point.label, which)
+        made = ENGINES[point.likelihood.key].later(analysis.inputs, point.label, which, converged=other)
         drawn = dict(zip(names, made, strict=True))
         kept = kept_of(self.plan, analysis)
         synthetic = synthetic_data(self.plan, kept, drawn, self.reserved.secret, which.start)

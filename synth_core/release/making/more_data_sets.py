@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from dataclasses import dataclass
+from typing import Any
 
 from synth_core.analysis.fits import Progress
 from synth_core.analysis.risk_map import RiskMap
@@ -20,12 +21,13 @@ ABOUT = (
     "They are drawn of the same noisy tables as the data sets before them, and cost nothing further: what the report "
     "of the\nrelease promises for one data set it promises for all of them together. Columns are as dictionary.csv has "
     "them.\n\n"
-    "Each is of another draw of the model given these tables. {combined}\n"
+    "Each is of another draw of the model given these tables{posterior}. {combined}\n"
 )
 COMBINED = (
     "combine.py and combine.R put\nestimates of several data sets together: the variance is {rule}, with u the mean of "
     "their ordinary variances and b the\nvariance between them.{alone}"
 )
+DRAWN_OF = {"refits": "refits to perturbed tables", "exact": "draws of its exact posterior"}
 NOT_COMBINED = (
     "No rule is known by which intervals from\nseveral of them hold: combine.py and combine.R ask for one."
 )
@@ -36,11 +38,12 @@ ALONE = (
 
 @dataclass(frozen=True)
 class Batch:
-    """Data sets that were drawn together: their numbers from 0, and the archive that has them."""
+    """Data sets that were drawn together: their numbers from 0, the archive that has them, and of which posterior."""
 
     which: range
     name: str
     sha256: str
+    posterior: str = ""  # that they were drawn of, where it is not the plan's
 
 
 def batches_of(request: Request, ledger: Ledger) -> list[Batch]:
@@ -48,20 +51,26 @@ def batches_of(request: Request, ledger: Ledger) -> list[Batch]:
     batches, first = [], request.plan.datasets
     for entry in ledger.later(request.name, request.id):
         ((name, sha256),) = entry.details["archives"].items()
-        batches.append(Batch(range(first, first + int(entry.details["m"])), name, sha256))
+        which = range(first, first + int(entry.details["m"]))
+        batches.append(Batch(which, name, sha256, entry.details.get("posterior", "")))
         first = batches[-1].which.stop
     return batches
 
 
-def batch_archive(run: ReleaseRun, which: range) -> tuple[str, bytes]:
+def batch_archive(run: ReleaseRun, which: range, posterior: str) -> tuple[str, bytes]:
     """The archive of some data sets of a committed release, by their numbers from 0: its name and its bytes."""
     plan, series = run.plan, run.request.name
     number, first, last = run.ledger.place(series, run.request.id).number, which.start + 1, which.stop
     rule, alone = plan.point.combining[1], ALONE if plan.datasets == 1 else ""
     combined = COMBINED.format(rule=rule, alone=alone) if rule else NOT_COMBINED
-    words = ABOUT.format(first=first, last=last, number=number, series=series, combined=combined)
+    of = f", which are {DRAWN_OF[posterior]}" if posterior else ""
+    words = ABOUT.format(
+        first=first, last=last, number=number, series=series, posterior=of, combined=combined
+    )
     folder = f"{series}-{number:03d}-data-sets-{first}-to-{last}"
-    files = bundle.releasable_files(plan, run.later(which), which.start) | {"README.txt": words.encode()}
+    files = bundle.releasable_files(plan, run.later(which, posterior), which.start) | {
+        "README.txt": words.encode()
+    }
     return f"{folder}-releasable.zip", bundle.zip_bytes(files, folder)
 
 
@@ -81,6 +90,8 @@ def more_data_sets(
             f"{plan.point.label}: each data set is a draw of its own and is charged, so more of them are another "
             "release, under another label."
         )
+    if request.posterior and "measured_posterior" not in plan.point.likelihood.settings:
+        raise InputError(f"{plan.point.label} has no posterior to choose.")
     known = ledger.reservation(series, request.id)
     if known is None or known.state != "committed":
         raise InputError(
@@ -89,13 +100,15 @@ def more_data_sets(
     drawn = batches_of(request, ledger)
     first = drawn[-1].which.stop if drawn else plan.datasets
     which = range(first, first + request.more_data_sets)
-    name, content = batch_archive(ReleaseRun(request, frozen, ledger, known, progress), which)
+    posterior = "" if request.posterior == plan.settings.measured_posterior else request.posterior
+    name, content = batch_archive(ReleaseRun(request, frozen, ledger, known, progress), which, posterior)
     target = private_directory("releases") / request.id
     progress("writing the archive", 0.9)
     for unnoted in target.glob(f"*-data-sets-{first + 1}-to-*"):  # of a killed run
         unnoted.unlink()
     bundle.write_file(target / name, content)
-    details = {"m": len(which), "archives": {name: hashlib.sha256(content).hexdigest()}}
+    details: dict[str, Any] = {"m": len(which), "archives": {name: hashlib.sha256(content).hexdigest()}}
+    details |= {"posterior": posterior} if posterior else {}
     ledger.note_more(series, request.id, details)
     shutil.rmtree(working_directory(request.id), ignore_errors=True)
     number = ledger.place(series, request.id).number

@@ -277,7 +277,7 @@ def _repeat(
             bundle.write_file(target / name, made[name])
     for batch in batches:
         if request.recompute or not _kept(target / batch.name, batch.sha256):
-            content = batch_archive(run, batch.which)[1]
+            content = batch_archive(run, batch.which, batch.posterior)[1]
             _check_drawn_again({batch.name: content}, {batch.name: batch.sha256})
             bundle.write_file(target / batch.name, content)
     shutil.rmtree(working_directory(request.id), ignore_errors=True)

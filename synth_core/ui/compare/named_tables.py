@@ -7,10 +7,10 @@ import itertools
 import streamlit as st
 
 from synth_core.analysis.named_tables import MOST_COLUMNS, joined, named
+from synth_core.analysis.setting_words import POSTERIORS
 from synth_core.ui.shared.widgets import pick
 from synth_core.ui.state import session
 
-FROM = {"refits": "perturbed refits", "exact": "exact posterior (Stan)"}
 BESIDE = {False: "count nothing else", True: "choose others by noisy distances"}
 
 
@@ -56,8 +56,8 @@ def choose_posterior() -> None:
         "selectbox",
         "Data sets are drawn from",
         "settings.measured_posterior",
-        list(FROM),
-        format_func=lambda each: FROM[each],
+        list(POSTERIORS),
+        format_func=lambda each: POSTERIORS[each],
         help="Both follow from the same noisy tables, so neither changes the promise. Refits take seconds at any size. "
         "The exact posterior takes up to minutes, and says by R-hat and effective sample size whether it was "
         "reached.",

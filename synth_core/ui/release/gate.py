@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from synth_core.analysis.setting_words import POSTERIORS
 from synth_core.analysis.wording.on_screen import on_screen
 from synth_core.data.table import Table
 from synth_core.errors import FitError
@@ -125,7 +126,7 @@ def release_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome
     if made:
         show_outcome(outcome, named_by(plan))
         if plan.point.charged(2) == 1:
-            _more_step()
+            _more_step(plan)
 
 
 def _coverage_choice() -> None:
@@ -141,14 +142,23 @@ def _coverage_choice() -> None:
         own_number("Simulated databases", limits.REPLICATES, 50, 10, "coverage_databases", b)
 
 
-def _more_step() -> None:
+def _more_step(plan: Plan) -> None:
     """More data sets of a release, of the noisy tables that it paid for."""
-    a, b, c = st.columns([3, 1.5, 1], vertical_alignment="bottom")
+    a, b, posterior, c = st.columns([3, 1.2, 1.6, 1], vertical_alignment="bottom")
     a.markdown(
         "**More data sets**, now or later: they are drawn of the noisy tables that this release has paid for, so "
         "nothing is charged. The ledger notes them."
     )
     own_number("How many", limits.DATASETS, 5, 1, "more_data_sets", b)
+    planned = plan.settings.measured_posterior
+    posterior.selectbox(
+        "Drawn from",
+        sorted(POSTERIORS, key=lambda each: each != planned),
+        key="more_posterior",
+        format_func=lambda each: POSTERIORS[each],
+        help="Another model of the same noisy tables costs nothing either. First stands what the plan says; an exact "
+        "posterior that has not converged is refused.",
+    )
     c.button(
         "Draw them",
         on_click=session.attempt,

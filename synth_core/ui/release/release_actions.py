@@ -127,7 +127,8 @@ def draw_more() -> None:
     now = release_job.state()
     if now.plan is None or now.table is None:
         raise InputError("Another tab has cleared the desk: make the plan and choose the table again.")
-    _start(now.plan, now.table, more_data_sets=int(st.session_state["more_data_sets"]))
+    posterior = str(st.session_state["more_posterior"])
+    _start(now.plan, now.table, more_data_sets=int(st.session_state["more_data_sets"]), posterior=posterior)
 
 
 def _start(plan: Plan, table: Table, coverage: int = 0, **asked: Any) -> None:
