@@ -20,7 +20,7 @@ from synth_core.models.own import sandbox
 from synth_core.models.own.anchor_check import respects_anchor
 from synth_core.models.own.contract_checks import Broken, Examiner
 from synth_core.models.own.quantities import log_target
-from synth_core.ui.state.choices import first_choices
+from synth_core.ui.state.first_choices import first_choices
 from tests.conftest import ROOT
 from tests.support.own_programs import ANCHOR_BROKEN, GAMMA, LOGNORMAL, NO_ANCHOR, SWITCHED
 

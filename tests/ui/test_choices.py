@@ -18,19 +18,8 @@ from synth_core.release.plan.settings_file import Scenario
 from synth_core.ui.compare.steps import step_words
 from synth_core.ui.data.roles import without
 from synth_core.ui.state.browser import UNDO_STEPS, Browser, Play
-from synth_core.ui.state.choices import (
-    FRESH,
-    LASTING,
-    Choices,
-    ExploreChoices,
-    Sweeps,
-    example_choices,
-    first_choices,
-    pairs,
-    replaced,
-    unusual,
-    value_at,
-)
+from synth_core.ui.state.choices import FRESH, Choices, ExploreChoices, Sweeps, pairs, replaced, value_at
+from synth_core.ui.state.first_choices import LASTING, example_choices, first_choices, unusual
 
 PLACES = [
     *(f"settings.{name}" for name in Settings.model_fields),

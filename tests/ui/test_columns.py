@@ -15,12 +15,8 @@ from synth_core.data.table import Table, read_table
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.ui.data import columns, roles
-from synth_core.ui.state.choices import (
-    MAPPED,
-    OPENING,
-    USUAL_MECHANISMS,
-    first_choices,
-)
+from synth_core.ui.state.choices import MAPPED, OPENING, USUAL_MECHANISMS
+from synth_core.ui.state.first_choices import first_choices
 
 N = 90
 BOOK = Codebook(

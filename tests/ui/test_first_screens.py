@@ -3,7 +3,8 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from synth_core.ui.state.choices import OPENING, USUAL_MECHANISMS, opening_choices, unusual
+from synth_core.ui.state.choices import OPENING, USUAL_MECHANISMS
+from synth_core.ui.state.first_choices import opening_choices, unusual
 
 
 def test_the_first_example_opens_with_strict_mechanisms_and_another_table_with_the_usual_ones(monkeypatch):

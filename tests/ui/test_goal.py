@@ -13,7 +13,7 @@ from synth_core.ui.find_settings import goal
 from synth_core.ui.find_settings.controls import COARSE
 from synth_core.ui.find_settings.goal import asked_by_rule
 from synth_core.ui.find_settings.view import ROOM, _whole_answers
-from synth_core.ui.state.choices import first_choices
+from synth_core.ui.state.first_choices import first_choices
 
 COMPARED = ("unweighted", "weighted", "anchored")
 

@@ -7,7 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 from synth_core.models import family
 from synth_core.ui.shared.guess_boxes import HIGH, LOW
-from synth_core.ui.state.choices import first_choices, replaced
+from synth_core.ui.state.choices import replaced
+from synth_core.ui.state.first_choices import first_choices
 
 
 def compare_page(anchor="pilot", edges=()):

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from synth_core.data.examples import load_example
 from synth_core.ui.server.http import MOVED, routes
 from synth_core.ui.state.browser import Browser
-from synth_core.ui.state.choices import example_choices, first_choices, unusual, usual_again
+from synth_core.ui.state.first_choices import example_choices, first_choices, unusual, usual_again
 
 
 def example_page():
@@ -47,7 +47,7 @@ def columns_page():
     from synth_core.data.examples import load_example
     from synth_core.ui.shared.widgets import key_of
     from synth_core.ui.state import session
-    from synth_core.ui.state.choices import example_choices
+    from synth_core.ui.state.first_choices import example_choices
 
     session.take_over()
     if st.button("Other table"):

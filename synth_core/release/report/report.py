@@ -18,18 +18,16 @@ from typing import Any
 import jinja2
 import numpy as np
 from markupsafe import Markup
-from numpy.typing import NDArray
 
 from synth_core.analysis.check.words import combination_words
 from synth_core.analysis.counted_table import CountedTable, counted_together
 from synth_core.analysis.drawing import DRAWING_WORDS
 from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, measure_label
-from synth_core.analysis.result import Result
 from synth_core.analysis.result_sentences import sentence
 from synth_core.analysis.setting_words import acting_settings, setting_value
 from synth_core.analysis.settings import setting_name
-from synth_core.analysis.summary import density, ecdf_points, five_numbers
-from synth_core.analysis.utility import ecdf_distance, percentile_words
+from synth_core.analysis.summary import five_numbers
+from synth_core.analysis.utility import percentile_words
 from synth_core.analysis.wording.belief_sentences import at_most, odds_factor, suspicion
 from synth_core.analysis.wording.guarantee_sentences import covers_words, explain
 from synth_core.analysis.wording.headings import in_plain_words
@@ -51,6 +49,7 @@ from synth_core.release.plan.plan_terms import TUNED_ON, ReleaseTerms
 from synth_core.release.report import charts
 from synth_core.release.report.audit_summary import Audited
 from synth_core.release.report.coverage_summary import Coverage
+from synth_core.release.report.internal_charts import ecdf_chart, growth_chart, weights_chart
 from synth_core.system.characters import isolated, visible
 from synth_core.system.number_text import ceiling, floored, percent, rounded_up, significant
 
@@ -345,14 +344,14 @@ def internal_report(
         "table_name": source.table.name,
         "density_scale": source.density_scale,
         "ecdf_charts": [
-            _ecdf_chart(variable, source.fitted.confidential[variable.name])
+            ecdf_chart(variable, source.fitted.confidential[variable.name])
             for variable in released.synthetic.variables
             if variable.categories is None and variable.present(0).size
         ],
-        "growth_chart": None if one is None else _growth_chart(one),
+        "growth_chart": None if one is None else growth_chart(one),
         "weights": None if one is None or not one.weights.size else five_numbers(one.weights),
         "bounds": five_numbers(result.lipschitz_bounds) if result.lipschitz_bounds.size else None,
-        "weights_chart": None if one is None else _weights_chart(one),
+        "weights_chart": None if one is None else weights_chart(one),
         "earlier": earlier,
         "look": look,
         "maps": [Markup(charts.pair_maps(pair)) for pair in look.pairs],
@@ -360,56 +359,3 @@ def internal_report(
         "whose_accuracy": plan.settings.whose_accuracy,
     }
     return _environment().get_template("internal.html").render(context).encode()
-
-
-def _ecdf_chart(variable: Variable, confidential: NDArray[np.float64]) -> Markup:
-    """Distribution functions of a variable, confidential and synthetic."""
-    known = np.sort(confidential[~np.isnan(confidential)])
-    low, high = np.quantile(known, [0.005, 0.995])
-    curves = []
-    for name, sample in (("confidential", known), ("synthetic, data set 1", np.sort(variable.present(0)))):
-        inside = sample[(sample >= low) & (sample <= high)]
-        points = ecdf_points(inside if inside.size else sample)
-        share = np.searchsorted(sample, points.at, side="right") / len(sample)
-        curves.append((name, np.array(points.at), share))
-    distance = ecdf_distance(known, variable.present(0)).ecdf_max
-    of = f" to data set 1 of {len(variable.values)}" if len(variable.values) > 1 else ""
-    some = np.isnan(confidential).any() or np.isnan(variable.values[0]).any()
-    there = " with a value" if some else ""
-    return Markup(
-        charts.steps(
-            curves,
-            variable.name,
-            "share at or below",
-            f"Distribution functions of {variable.name}, confidential and synthetic, each record{there} once; the "
-            f"largest distance{of} is {distance:.4f}.",
-        )
-    )
-
-
-def _growth_chart(result: Result) -> Markup | None:
-    if not result.growth.size:
-        return None
-    steps = np.unique(np.geomspace(1, len(result.growth), 60).astype(int))
-    return Markup(
-        charts.lines(
-            [("Δ from the first draws", steps.astype(float), result.growth[steps - 1])],
-            "draws used",
-            "nats",
-            f"Δ grows from {result.growth[0]:.3g} with one draw to {result.growth[-1]:.4g} with all.",
-        )
-    )
-
-
-def _weights_chart(result: Result) -> Markup | None:
-    if not result.weights.size or np.ptp(result.weights) == 0:
-        return None
-    shape = density(result.weights)
-    return Markup(
-        charts.lines(
-            [("records", np.array(shape.at), np.array(shape.height))],
-            "weight α",
-            "density (peak 1)",
-            f"Density of the weights; median {np.median(result.weights):.3f}.",
-        )
-    )

@@ -8,7 +8,8 @@ from synth_core.analysis.setting_words import setting_value
 from synth_core.analysis.settings import setting_name
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.ui.state import session
-from synth_core.ui.state.choices import Choices, unusual, usual_again
+from synth_core.ui.state.choices import Choices
+from synth_core.ui.state.first_choices import unusual, usual_again
 
 
 def show() -> None:

@@ -11,7 +11,7 @@ import streamlit as st
 from synth_core.analysis.settings import Settings
 from synth_core.data.examples import load_example
 from synth_core.ui.state import session
-from synth_core.ui.state.choices import PRESET_SETTINGS, example_choices
+from synth_core.ui.state.first_choices import PRESET_SETTINGS, example_choices
 
 DEMO_EXAMPLE, DEMO_SEED = "beta", 1  # on which ε = 5 censors few records
 MENU = "presets_menu"  # the key of the menu: whether it is open

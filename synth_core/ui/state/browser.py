@@ -18,14 +18,8 @@ from synth_core.mechanisms.guarantees import WeightsFrom
 from synth_core.release.making.outcome import ReleaseOutcome
 from synth_core.release.plan.plan import Plan
 from synth_core.release.plan.settings_file import Scenario
-from synth_core.ui.state.choices import (
-    Choices,
-    first_choices,
-    pairs,
-    replaced,
-    unusual,
-    value_at,
-)
+from synth_core.ui.state.choices import Choices, pairs, replaced, value_at
+from synth_core.ui.state.first_choices import first_choices, unusual
 
 UNDO_STEPS = 50
 

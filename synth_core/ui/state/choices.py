@@ -6,7 +6,6 @@ here but types; `Choices.checked` gives validated settings.
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -18,11 +17,10 @@ from synth_core.analysis.policy import Policy
 from synth_core.analysis.records.blocks import OPTIONS, Block
 from synth_core.analysis.settings import MODEL_OPTIONS, OF_A_SURVEY, Settings, make_settings
 from synth_core.data.declared import declared_rules
-from synth_core.data.examples import EXAMPLES
 from synth_core.data.rules import read_rules
 from synth_core.data.table import Table
 from synth_core.errors import InputError
-from synth_core.mechanisms.catalogue import DECLARED_FOR_A_TABLE, MECHANISMS, TUNING
+from synth_core.mechanisms.catalogue import MECHANISMS
 from synth_core.models import OwnProgram, family
 from synth_core.release.plan.settings_file import Scenario
 from synth_core.system import limits
@@ -329,57 +327,6 @@ def as_typed(ends: tuple[float, float]) -> tuple[float, float]:
 def _both(first: float | None, second: float | None) -> tuple[float, float] | None:
     """A pair once it is whole."""
     return None if first is None or second is None else (first, second)
-
-
-def first_choices() -> Choices:
-    """What a newcomer starts with: the first example, as the papers would compare it."""
-    example = EXAMPLES[FIRST_EXAMPLE]
-    settings = make_settings(outcome=example.outcome, model=example.model)
-    return example_choices(Choices(settings=settings), FIRST_EXAMPLE)
-
-
-# What a preset sets anew; with the sampler's, what outlasts a table. In the order of the fields.
-PRESET_SETTINGS = tuple(name for name in Settings.model_fields if name in TUNING - DECLARED_FOR_A_TABLE)
-LASTING = (*PRESET_SETTINGS, "percentiles", "draws", "warmup", "chains", "seed", "datasets", "drawing")
-
-
-def unusual(choices: Choices) -> dict[str, Any]:
-    """The lasting settings that are not those a newcomer has, by name; "mechanisms" among them."""
-    first = first_choices()
-    changed = {
-        name: getattr(choices.settings, name)
-        for name in LASTING
-        if getattr(choices.settings, name) != getattr(first.settings, name)
-    }
-    if choices.settings.epsilon == OPENING_EPSILON:
-        changed.pop("epsilon", None)
-    usual = choices.mechanisms in (first.mechanisms, USUAL_MECHANISMS)
-    return changed | ({} if usual else {"mechanisms": choices.mechanisms})
-
-
-def usual_again(choices: Choices) -> Choices:
-    """Choices with the same columns and model, and a newcomer's settings and mechanisms."""
-    first = first_choices()
-    lasting = {name: getattr(first.settings, name) for name in LASTING} | {"epsilon": OPENING_EPSILON}
-    return choices.with_settings(**lasting).with_mechanisms(*USUAL_MECHANISMS)
-
-
-def opening_choices() -> Choices:
-    """What a newcomer sees first: the first example, with strict mechanisms at ε = 1 beside the papers' default.
-
-    Where `SYNTH_MECHANISMS` names mechanisms, those at the usual settings.
-    """
-    named = [key for key in os.environ.get("SYNTH_MECHANISMS", "").split(",") if key.strip() in MECHANISMS]
-    if named:
-        return first_choices().with_mechanisms(*map(str.strip, named))
-    return first_choices().with_settings(epsilon=OPENING_EPSILON).with_mechanisms(*OPENING)
-
-
-def example_choices(choices: Choices, key: str) -> Choices:
-    """The columns, model and bounds that fit an example."""
-    example = EXAMPLES[key]
-    columns = {"outcome": example.outcome, "predictors": example.predictors, "model": example.model}
-    return choices.for_table(columns, example.bounds, example.guess)
 
 
 def pairs(

@@ -31,16 +31,8 @@ from synth_core.system.characters import isolated, visible
 from synth_core.system.entries import read
 from synth_core.ui.server.request_guard import BROWSER_HEADER
 from synth_core.ui.state.browser import Browser, ExampleTable, Standing
-from synth_core.ui.state.choices import (
-    FIRST_EXAMPLE,
-    Choices,
-    example_choices,
-    may_be_none,
-    opening_choices,
-    pairs,
-    replaced,
-    value_at,
-)
+from synth_core.ui.state.choices import FIRST_EXAMPLE, Choices, may_be_none, pairs, replaced, value_at
+from synth_core.ui.state.first_choices import example_choices, opening_choices
 
 BROWSERS_KEPT = 64
 IDLE_SECONDS = 8 * 3600
