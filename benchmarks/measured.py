@@ -45,7 +45,7 @@ def _by_aim(n: int, variables: int, beside: float) -> Line:
     """AIM's seconds at the same ρ on the same records."""
     label = f"AIM at the same ρ, n = {n:,}, three public and three sensitive variables"
     if not installed("aim"):
-        return Line(label, None, note="skipped: requirements-rivals.txt is not installed")
+        return Line(label, None, note="not run: requirements-rivals.txt is not installed")
     analysis = _of(n, variables, variables)
     [asked] = planned(["aim"], [1.0], analysis.settings, 1, "rho", blocks=analysis.blocks)
     seconds = run_for_map(analysis, asked).seconds

@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 
 from synth_core.cli import main
-from synth_core.data.codebook import parse_codebook, texts_of
+from synth_core.data.codebook import Entry, parse_codebook, texts_of
 from synth_core.data.readers import ReadOptions
 from synth_core.data.table import read_table
+from synth_core.release.output import data_dictionary
 from synth_core.release.output.bundle import dictionary_rows
 
 pytestmark = pytest.mark.stan
@@ -112,11 +113,14 @@ def test_counts_are_whole_numbers_in_the_dictionary(model, decimals, words):
     assert dictionary_rows(plan)[0]["type"] == words
 
 
-def test_categories_that_hold_a_comma_can_be_told_apart_in_the_dictionary():
+def test_categories_that_hold_a_comma_can_be_told_apart_in_the_dictionary(monkeypatch):
     levels = {"owns": ("no", "yes"), "school": ("some, no degree", "degree")}
     columns = [
         SimpleNamespace(name=n, role="", kind="category", whole=False, levels=v) for n, v in levels.items()
     ]
-    rows = dictionary_rows(SimpleNamespace(blocks=(), columns=columns, outcomes={}))
+    entry = lambda plan, column, marks: Entry(column=column.name, categories=column.levels)  # noqa: E731
+    monkeypatch.setattr(data_dictionary, "_entry", entry)
+    marks = dict.fromkeys(levels, ())
+    rows = dictionary_rows(SimpleNamespace(blocks=(), columns=columns, outcomes={}, marks=marks))
     assert [row["values"] for row in rows] == ["no, yes", "some, no degree|degree"]
     assert [texts_of(row["values"]) for row in rows] == list(levels.values())
