@@ -74,9 +74,10 @@ def balanced_cells(
     inner_cells = np.stack(inner)  # (n_tables, n_sensitive_cells)
     base = np.stack(outer) + start[:, None]  # (n_tables, n_combinations)
     surplus = -np.concatenate([table.ravel() for table in expected.values()])
-    for combination, rows in enumerate(records_of):
-        at = base[:, combination, None] + inner_cells[:, cells[rows]]
-        surplus += np.bincount(at.ravel(), minlength=len(surplus))
+    combinations = np.repeat(np.arange(len(records_of)), [len(rows) for rows in records_of])
+    drawn = cells[np.concatenate(records_of)]
+    for begins, inside in zip(base, inner_cells, strict=True):
+        surplus += np.bincount(begins[combinations] + inside[drawn], minlength=len(surplus))
     for _ in range(SWEEPS):
         for combination in rng.permutation(len(records_of)):
             rows = rng.permutation(records_of[combination])
