@@ -70,9 +70,12 @@ def test_what_each_release_cost_and_how_near_it_came(ledger):
         )
     charge(ledger, "open", 0.5)
     first, second = by_release(ledger.entries("monthly"))
-    told = [first[name] for name in ("Release", "Records", "ECDF max", "Clamped", "ε", "ε in all")]
-    assert told == ["1", "1,000", "0.0500", "0.0 %", "0.5", "0.5"]
-    assert [second[name] for name in ("Clamped", "ε in all")] == ["1.2 %", "1"]
+    told = [
+        first[name]
+        for name in ("Release", "Records", "Distribution off by", "Records clamped", "ε", "ε in all")
+    ]
+    assert told == ["1", "1,000", "5.00 points", "0.0 %", "0.5", "0.5"]
+    assert [second[name] for name in ("Records clamped", "ε in all")] == ["1.2 %", "1"]
     assert second["ε at δ = 1e-06"] == f"{epsilon_at(2 * 0.5**2 / 8):.3g}"
 
 

@@ -31,8 +31,8 @@ def by_release(entries: Sequence[Entry]) -> list[dict[str, str]]:
                 "Release": str(place.number),
                 "Day": entry.time[:10],
                 "Records": "" if n is None else f"{n:,}",
-                "ECDF max": "" if apart is None else f"{apart:.4f}",
-                "Clamped": "" if clamped is None else percent(clamped),
+                "Distribution off by": "" if apart is None else f"{100 * apart:.2f} points",
+                "Records clamped": "" if clamped is None else percent(clamped),
                 "ε": f"{own:g}",
                 "ε in all": f"{place.spent:g}" if place.pure else "–",  # some only name a ρ
                 f"ε at δ = {DELTA:g}": "–" if place.rho is None else rounded_up(epsilon_at(place.rho), 3),
