@@ -20,8 +20,14 @@ def size_column(name: str) -> str:
 
 
 def unit_numbers(table: Table, name: str) -> Sizes:
-    """The number of the unit of each record of the table, from 0 on, those that are left out later included."""
-    return np.asarray(pd.factorize(table.frame[name])[0], dtype=np.int64)
+    """The number of the unit of each record of the table, from 0 on, those that are left out later included.
+
+    A record of a risk reference that names none is a unit of its own; the table itself has none such (`check_units`).
+    """
+    numbers = np.array(pd.factorize(table.frame[name])[0], dtype=np.int64)
+    alone = numbers < 0
+    numbers[alone] = numbers.max() + 1 + np.arange(alone.sum())
+    return numbers
 
 
 def unit_sizes(table: Table, name: str) -> Sizes:

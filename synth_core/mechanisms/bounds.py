@@ -145,7 +145,7 @@ def unit_lipschitz_bounds(
         With, at each record, the extremes of its unit.
     """
     order = np.argsort(units, kind="stable")
-    starts = np.flatnonzero(np.diff(units[order], prepend=-1))
+    starts = np.flatnonzero(np.append(True, np.diff(units[order]) != 0))
     highest, lowest = np.empty((2, len(units)))
     draw_max, draw_min = np.full(n_draws, -np.inf), np.full(n_draws, np.inf)
     step, first = max(1, block_elements // n_draws), 0

@@ -17,7 +17,7 @@ from synth_core.analysis.result_sentences import explained, sentence
 from synth_core.analysis.settings import make_settings
 from synth_core.data.codebook import Codebook, Entry
 from synth_core.data.table import Table
-from synth_core.data.units import check_units, whole_unit_rows
+from synth_core.data.units import check_units, unit_numbers, whole_unit_rows
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.censoring import weighted_terms
@@ -328,6 +328,26 @@ def test_of_several_variables_a_member_without_a_value_has_what_its_unit_does(tm
     np.testing.assert_allclose(result.lipschitz_bounds, expected, rtol=1e-9)
     assert result.epsilon == 2 * expected.max()
     assert result.epsilon == pytest.approx(2 * whole.unweighted_bound)
+
+
+@pytest.mark.stan
+@pytest.mark.parametrize("whole", [True, False])
+def test_weights_are_frozen_on_a_reference_with_units_of_its_own(tmp_path, whole):
+    """Of whole records its column of units was not read, and it was said to have none; a record may name no unit."""
+    other = households().assign(pay=lambda t: t.pay * 1.1, house=lambda t: "q" + t.house)
+    other["sick"] = other.sick.to_numpy()[::-1]
+    other.loc[[0, 5, 6], "house"] = None
+    reference = Table("other", other)
+    if whole:
+        made = replace(analysis(tmp_path, risk_reference="other"), reference=reference)
+        weights = made.run("weighted").fits[-1].weights
+    else:
+        settings = of_pay(tmp_path).settings.model_copy(update={"risk_reference": "other"})
+        made = Analysis(Table("people", households()), settings, Cache(tmp_path), reference=reference)
+        weights = made.run("weighted").weights
+    of_house = pd.Series(weights).groupby(households().house.to_numpy())
+    assert (of_house.nunique() == 1).all() and of_house.first().nunique() > 5
+    assert unit_numbers(reference, "house")[[0, 5, 6]].tolist() == [47, 48, 49]
 
 
 def test_the_histogram_of_units_has_the_noise_of_all_their_records(tmp_path):

@@ -184,7 +184,10 @@ class RecordsAnalysis:
     @cached_property
     def _reference(self) -> Table | tuple[RiskMap, ...] | None:
         assert not isinstance(self.reference, RiskMap)  # refused
-        return self._read(self.reference).table if isinstance(self.reference, Table) else self.reference
+        if not isinstance(self.reference, Table):
+            return self.reference
+        unit = self.settings.unit_column
+        return self._read(self.reference, unit=unit if unit in self.reference.frame.columns else None).table
 
     @cached_property
     def _anchor(self) -> Table | None:

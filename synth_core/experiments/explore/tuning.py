@@ -97,17 +97,19 @@ def expected_fits(
     of_point : callable
         How many a point takes; `runs_of_point` tells how long, in runs of the mechanism.
     """
-    each = of_point(mechanism, settings)
-    if isinstance(target, EpsilonTarget):
-        return 5 * each + OTHER_SEEDS
-    last = of_point(mechanism, settings, CHECKS)
-    return (GRID_STEPS + 6) * each + (last if last > 1 else OTHER_SEEDS)
+    each, last = of_point(mechanism, settings), of_point(mechanism, settings, CHECKS)
+    of_seeds = OTHER_SEEDS if isinstance(target, EpsilonTarget) or last == 1 else last
+    return _settings_tried(target) * each + of_seeds
+
+
+def _settings_tried(target: Target | EpsilonTarget) -> int:
+    """About how many settings one search tries."""
+    return 5 if isinstance(target, EpsilonTarget) else GRID_STEPS + 6
 
 
 def _expected_steps(mechanism: Mechanism, target: Target | EpsilonTarget) -> int:
     """About how many settings, and other seeds, one search tries."""
-    seeds = 0 if mechanism.epsilon_by_construction else OTHER_SEEDS
-    return seeds + (5 if isinstance(target, EpsilonTarget) else GRID_STEPS + 6)
+    return _settings_tried(target) + (0 if mechanism.epsilon_by_construction else OTHER_SEEDS)
 
 
 def tune(
