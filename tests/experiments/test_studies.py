@@ -24,6 +24,7 @@ from synth_core.experiments.studies.databases_like_mine import (
     compare_like,
     fitted_design,
     local_bounds,
+    one_population,
     study_like,
 )
 from synth_core.experiments.studies.replicate import ReplicateTask, run_task
@@ -222,7 +223,7 @@ def test_databases_of_categories_hold_their_names(categories, cache):
         assert Analysis(Table("b", drawn), settings, cache).model.records.n == rows
 
 
-def test_databases_like_the_analysts(cache, tmp_path):
+def test_databases_like_the_analysts(cache, tmp_path, monkeypatch):
     """Simulated outcomes follow the fitted law given their predictors; the table's own are not used."""
     table = load_example("lognormal", 400, 3)
     settings = make_settings(outcome="x", predictors=("z",), model="lognormal", chains=1)
@@ -239,6 +240,14 @@ def test_databases_like_the_analysts(cache, tmp_path):
     assert (slope, intercept) == (pytest.approx(1, abs=0.2), pytest.approx(1, abs=0.4))
     shifted = Table("shifted", table.frame.assign(z=table.frame["z"] + 1))
     assert fitted_design(Analysis(shifted, settings, cache)).identity != design.identity
+    of_one = one_population(analysis, 3).identity
+    assert one_population(analysis, 4).identity != of_one
+    _, key = analysis.fits.unweighted()
+    monkeypatch.setattr("synth_core.system.cache.code_version", lambda *more: "of another program")
+    again = Analysis(table, settings, cache)
+    assert again.fits.unweighted()[1] != key
+    # the same seed has the same databases in every version of the program
+    assert (fitted_design(again).identity, one_population(again, 3).identity) == (design.identity, of_one)
     study = study_like(analysis, ["weighted", "weighted_e"], [4.0, 3.0], [1.0, 0.8], [100], 2)
     labels = study.cases[0].labels()
     assert len(labels) == 2 + 4  # epsilon moves Weighted-e alone, c both

@@ -267,8 +267,11 @@ def kill(process: psutil.Process | int) -> bool:
     return True
 
 
-def eventually(condition: Callable[[], Any], what: str, seconds: float = 20) -> None:
+def eventually(
+    condition: Callable[[], Any], what: str, seconds: float = 20, seen: Callable[[], Any] = lambda: ""
+) -> None:
+    """Wait until a condition holds; what is `seen` when it never does stands in the failure."""
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, what
+        assert time.monotonic() < deadline, f"{what} {seen()}"
         time.sleep(0.02)

@@ -4,6 +4,7 @@ import contextlib
 import re
 import tempfile
 import threading
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -20,8 +21,8 @@ PLACES = (Path("/dev/shm"), Path(tempfile.gettempdir()), Path("/tmp"))
 
 
 def left_by(pids, *places):
-    """Names in these places that carry the number of one of these processes."""
-    pattern = re.compile(rf"(?<!\d)({'|'.join(map(str, pids))})(?!\d)")
+    """Names in these places that carry the number of one of these processes: as a word, not within a random name."""
+    pattern = re.compile(rf"(?<![0-9a-zA-Z])({'|'.join(map(str, pids))})(?![0-9a-zA-Z])")
     found = set()
     for place in {p for p in places if p.is_dir()}:
         found |= {str(path) for path in place.iterdir() if pattern.search(path.name)}
@@ -73,7 +74,8 @@ def test_nothing_is_left_once_the_next_server_has_started(tmp_path, own_place):
     )
     after = Server(str(tmp_path / "results"), **more)
     try:
-        eventually(lambda: not left_by(family, temporary, *PLACES), "files of the killed server are left", 90)
+        left = partial(left_by, family, temporary, *PLACES)
+        eventually(lambda: not left(), "files of the killed server are left", 90, left)
         visit(after.url, origin=after.url, key=KEY, seconds=1.0)  # and it serves
         others = {p.pid for p in psutil.Process(after.process.pid).children(recursive=True)} | {
             after.process.pid

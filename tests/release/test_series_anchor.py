@@ -108,7 +108,7 @@ def test_a_series_may_begin_with_noisy_counts(series, capsys):
     assert "INTERNAL" in shown
     for number, numbers in enumerate(commits, start=1):
         line = next(x.split() for x in shown.splitlines() if x.startswith(f"  {number} "))
-        assert line[2:4] == ["500", f"{numbers['ecdf_max']:.4f}"]
+        assert line[2:4] == ["500", f"{100 * numbers['ecdf_max']:.2f}"]
         assert line[-3:] == [
             f"{EPSILON:g}",
             f"{number * EPSILON:g}",

@@ -59,10 +59,7 @@ def fitted_design(analysis: Analysis) -> Design:
             left -= len(picked)
         return _standing_for_as_many(pd.concat(parts, ignore_index=True), s, n)
 
-    # What the fit is of, not its key: that changes with the program's version, and the databases of a seed would.
-    chains = {name: value for name, value in asdict(s.sampler).items() if name != "metric"}  # the family's
-    law = json.dumps([*fits.records_key(), chains], sort_keys=True)
-    return Design(f"fitted:{hashlib.sha256(law.encode()).hexdigest()}", simulate)
+    return Design(f"fitted:{_law_of(fits.records_key(), s)}", simulate)
 
 
 def one_population(analysis: Analysis, index: int) -> Design:
@@ -71,7 +68,7 @@ def one_population(analysis: Analysis, index: int) -> Design:
     Predictors are drawn from the table with replacement. A record that is picked again is another person.
     """
     fits, s = analysis.fits, analysis.settings
-    posterior, key = fits.unweighted("fitting the model that databases are simulated from")
+    posterior, _ = fits.unweighted("fitting the model that databases are simulated from")
     draw = posterior.at(index % posterior.n_draws)
     predictors = analysis.table.frame.loc[fits.selection.complete, s.public_columns].reset_index(drop=True)
     n = len(predictors)
@@ -86,7 +83,7 @@ def one_population(analysis: Analysis, index: int) -> Design:
         sample = predictors.iloc[picked].reset_index(drop=True).assign(**{s.outcome: column})
         return _standing_for_as_many(sample, s, n)
 
-    return Design(f"population:{key}:{index}", simulate)
+    return Design(f"population {index}:{_law_of(fits.records_key(), s)}", simulate)
 
 
 def records_design(whole: RecordsAnalysis, population: int | None = None) -> Design:
@@ -129,11 +126,20 @@ def records_design(whole: RecordsAnalysis, population: int | None = None) -> Des
         sample = predictors.iloc[picked].reset_index(drop=True).assign(**columns)
         return _standing_for_as_many(sample, whole.settings, n)
 
-    chains = {k: v for k, v in asdict(whole.settings.sampler).items() if k != "metric"}  # the family's
     read = [each.fits.records_key()[:2] for each in analyses]  # how predictors are held follows from them
-    law = json.dumps([*read, chains], sort_keys=True)
     kind = "fitted records" if population is None else f"population {population} of records"
-    return Design(f"{kind}:{hashlib.sha256(law.encode()).hexdigest()}", simulate)
+    return Design(f"{kind}:{_law_of(read, whole.settings)}", simulate)
+
+
+def _law_of(read: list[Any], settings: Settings) -> str:
+    """What databases are drawn from, as a hash: what fits are of, and their chains.
+
+    Not the key of a fit: that changes with the program's version, and with it the databases of a seed would.
+    """
+    chains = {
+        name: value for name, value in asdict(settings.sampler).items() if name != "metric"
+    }  # the family's
+    return hashlib.sha256(json.dumps([*read, chains], sort_keys=True).encode()).hexdigest()
 
 
 def design_of(analysis: AnyAnalysis[Any]) -> Design:
