@@ -4,11 +4,13 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
+from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.point import FOR_CHECKS, draws_anew, run_point
@@ -282,6 +284,25 @@ def test_fits_that_failed_count_as_missing_the_target_in_the_interval_too(kept):
     low, high = _interval(two_failed, target, Trial(0.5, 0.5, 75, 125))
     assert two_failed.n_fits == 5 and low < 75 / 125 < high < 1
     assert _interval(check, target, Trial(0.5, 0.5, 75, 75))[1] == 1.0
+
+
+def test_a_point_that_cannot_reach_its_target_makes_no_further_fit(cache):
+    """Of a mechanism that measures noisy tables a search made all fits of each setting, however far it was off."""
+    table = Table("people", pd.DataFrame({"pay": np.random.default_rng(1).lognormal(2, 0.4, 400)}))
+    settings = make_settings(outcome="pay", model="lognormal", bounds=(0.0, 100.0))
+    analysis, hopeless = Analysis(table, settings, cache), Target("ecdf_max", 1e-6)
+    part = run_point(analysis, "measured", target=hopeless)
+    assert (part.n_fits, len(part.errors), part.unmeasured) == (1, 25, 75)
+    found = Trial(1.0, 1.0, 0, len(part.errors) + part.n_failed)
+    assert found.share < hopeless.share
+    whole = run_point(analysis, "measured")
+    assert (whole.n_fits, len(whole.errors), whole.unmeasured) == (4, 100, 0)
+    assert np.array_equal(whole.errors[:25], part.errors)
+    # one that is whole serves any target, and one that any target needed in full is whole
+    assert np.array_equal(run_point(analysis, "measured", target=hopeless).errors, whole.errors)
+    other = analysis.with_settings(seed=3)
+    easy = run_point(other, "measured", target=Target("ecdf_max", 0.9))
+    assert easy.unmeasured == 0 and run_point(other, "measured").cached
 
 
 @pytest.mark.parametrize(

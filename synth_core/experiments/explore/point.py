@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,14 +21,14 @@ from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.result_key import result_key
 from synth_core.analysis.settings import Settings
 from synth_core.experiments.explore.knobs import knobs_of
-from synth_core.experiments.explore.measures import WHOLE_PERCENTILES
+from synth_core.experiments.explore.measures import WHOLE_PERCENTILES, Target
 from synth_core.experiments.explore.records_point import ruler_of
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.guarantees import Guarantee, WeightsFrom
 from synth_core.system import limits
 from synth_core.system.cache import content_key
 from synth_core.system.code_version import code_version
-from synth_core.system.entries import get_or_compute
+from synth_core.system.entries import get_or_compute, read
 
 Array = NDArray[np.float64]
 
@@ -126,6 +128,8 @@ class MapPoint:
         Of each fit that had not converged how many data sets it was to have: they are not among these.
     seconds : float
         What the point cost when it was computed.
+    unmeasured : int
+        Data sets that were left out, since a target was out of reach without them.
     """
 
     mechanism: str
@@ -144,6 +148,7 @@ class MapPoint:
     failed: tuple[int, ...]
     seconds: float
     cached: bool = False
+    unmeasured: int = 0
 
     @property
     def point(self) -> Mechanism:
@@ -229,6 +234,7 @@ def run_point(
     count: int = PREDICTIVE,
     extra: tuple[float, ...] = (),
     stream: int = FOR_BANDS,
+    target: Target | None = None,
 ) -> MapPoint:
     """Measure a mechanism under the analysis's settings, or read the point from the cache.
 
@@ -240,52 +246,76 @@ def run_point(
         Data sets to measure, fewer for large tables (`predictive_count`).
     extra : tuple of float
         Percentiles beyond the whole ones and those of the settings.
+    target : Target, optional
+        Where a point is of several fits, no further one is made once too many of its data sets have missed it.
     """
     mechanism, settings = find_mechanism(key), analysis.settings
+    whole = key_of_result(analysis.result_key(mechanism), settings, mechanism, count, extra, stream)
 
-    def compute() -> MapPoint:
-        started = time.perf_counter()
-        result = analysis.run(key)
-        names, measure = ruler_of(analysis, percentiles_for(settings, extra))
-        wanted = predictive_count(analysis.n_records * len(result.fits), count)
-        parts = np.array_split(np.arange(wanted), fits_of_point(mechanism, settings, wanted))
-        errors, fit, failed = [], [], []
-        for number, sets in enumerate(parts):
-            at, found = analysis, result
-            if len(parts) > 1:  # none of them is of a fit of another stream
-                at = analysis.with_settings(seed=next_seed(settings.seed, number + FITS_OF_STREAM[stream]))
-                found = at.run(key)
-            if found.problems and not result.problems:
-                failed.append(len(sets))
-                continue
-            for j, columns in zip(sets, at.draw(found, ((stream, int(j)) for j in sets)), strict=True):
-                errors.append(measure(columns))
-                fit.append(number)
-                analysis.progress("measuring predictive data sets", (j + 1) / wanted)
-        numbers = result.summary_numbers
-        return MapPoint(
-            mechanism=key,
-            knobs=knobs_of(mechanism, settings),
-            epsilon=numbers.epsilon,
-            epsilon_replace=numbers.epsilon_replace,
-            lipschitz_bound=numbers.lipschitz_bound,
-            n_records=numbers.n_records,
-            density_scale=analysis.density_scale,
-            weights_from=numbers.weights_from,
-            tuned=numbers.tuned,
-            problems=numbers.problems,
-            names=names,
-            errors=np.array(errors).reshape(-1, len(names)),
-            fit=np.array(fit),
-            failed=tuple(failed),
-            seconds=time.perf_counter() - started,
-        )
+    def stored(key: str, make: Callable[[], MapPoint]) -> MapPoint:
+        waits = partial(analysis.progress, "waiting for the same computation elsewhere", 0.0)
+        point, cached = get_or_compute(analysis.cache, MapPoint, key, make, waits)
+        return replace(point, cached=cached)
 
-    point, cached = get_or_compute(
-        analysis.cache,
-        MapPoint,
-        key_of_result(analysis.result_key(mechanism), settings, mechanism, count, extra, stream),
-        compute,
-        lambda: analysis.progress("waiting for the same computation elsewhere", 0.0),
+    compute = partial(_measure, analysis, mechanism, count, extra, stream)
+    if target is None or fits_of_point(mechanism, settings, count) == 1:
+        return stored(whole, compute)
+    known = read(analysis.cache, MapPoint, whole)
+    if known is not None:
+        return replace(known, cached=True)
+    until = content_key(kind="point", whole=whole, target=asdict(target))
+    point = stored(until, partial(compute, target))
+    return point if point.unmeasured else stored(whole, lambda: point)
+
+
+def _measure(
+    analysis: AnyAnalysis[Any],
+    mechanism: Mechanism,
+    count: int,
+    extra: tuple[float, ...],
+    stream: int,
+    target: Target | None = None,
+) -> MapPoint:
+    """A point that is not stored yet, see `run_point`; `target` is of one of several fits."""
+    started, settings = time.perf_counter(), analysis.settings
+    result = analysis.run(mechanism.key)
+    names, measure = ruler_of(analysis, percentiles_for(settings, extra))
+    wanted = predictive_count(analysis.n_records * len(result.fits), count)
+    parts = np.array_split(np.arange(wanted), fits_of_point(mechanism, settings, wanted))
+    errors: list[Array] = []
+    fit, failed = [], []
+    for number, sets in enumerate(parts):
+        at, found = analysis, result
+        if len(parts) > 1:  # none of them is of a fit of another stream
+            at = analysis.with_settings(seed=next_seed(settings.seed, number + FITS_OF_STREAM[stream]))
+            found = at.run(mechanism.key)
+        if found.problems and not result.problems:
+            failed.append(len(sets))
+            continue
+        for j, columns in zip(sets, at.draw(found, ((stream, int(j)) for j in sets)), strict=True):
+            errors.append(measure(columns))
+            fit.append(number)
+            analysis.progress("measuring predictive data sets", (j + 1) / wanted)
+        if target is not None:
+            met = target.met(np.array(errors)[:, names.index(target.measure)])
+            if wanted - sum(failed) - np.count_nonzero(~met) < target.share * wanted:
+                break
+    numbers = result.summary_numbers
+    return MapPoint(
+        mechanism=mechanism.key,
+        knobs=knobs_of(mechanism, settings),
+        epsilon=numbers.epsilon,
+        epsilon_replace=numbers.epsilon_replace,
+        lipschitz_bound=numbers.lipschitz_bound,
+        n_records=numbers.n_records,
+        density_scale=analysis.density_scale,
+        weights_from=numbers.weights_from,
+        tuned=numbers.tuned,
+        problems=numbers.problems,
+        names=names,
+        errors=np.array(errors).reshape(-1, len(names)),
+        fit=np.array(fit),
+        failed=tuple(failed),
+        unmeasured=wanted - len(errors) - sum(failed),
+        seconds=time.perf_counter() - started,
     )
-    return replace(point, cached=cached)

@@ -216,7 +216,7 @@ def _to_accuracy(
         steps.begin(knobs_text({} if knob is None else {knob: x}))
         at = analysis if knob is None else analysis.with_settings(**{knob: x})
         try:
-            point = run_point(at, mechanism.key, count, extra, stream)
+            point = run_point(at, mechanism.key, count, extra, stream, target)
         except InputError as error:  # such as an ε that is too small for an anchor: it reaches nothing
             refused.append(error)
             return Trial(x, x if knob == "epsilon" else math.nan, 0, count, False)
