@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,13 @@ SHARES = {
     2: 0.25,
     3: 0.65,
 }  # of the rest, for tables of one column, of two and of three, as far as there are
-CHOICE_SHARE = 0.05  # of the rest, for choosing triples where there are many
 ALL_TRIPLES = 60  # up to so many are counted without a choice
+# With more, of the rest: for tables that are counted whatever is found, and for choosing among others. What is left
+# goes to those that are chosen, and to the first ones of several columns again; of it one that is chosen has
+FIRST_SHARE, CHOICE_SHARE = 0.6, 0.05
+CHOSEN = 3  # times as much as another
+CANDIDATES = 60  # among so many is chosen: the noise of a distance grows with them
+SURE = 1.5  # deviations of its noise that are taken off a distance: else small tables are chosen by chance
 FINE_BINS = 8  # of a bracket
 RESOLUTION = 100  # of the scores that triples are chosen by: noise is added to integers
 
@@ -177,10 +182,14 @@ def measure(
     if not others:
         tables = counter.by_size(first, left)
     else:
-        later = (SHARES[3] - CHOICE_SHARE) * left
-        tables = counter.by_size(first, (1 - SHARES[3]) * left)
-        chosen = counter.chosen(others, CHOICE_SHARE * left, later, expected(tables, others))
-        tables += counter.counted(chosen, later)
+        tables = counter.by_size(first, FIRST_SHARE * left)
+        again = [columns for columns in first if len(columns) > 1] or first
+        asked = others if public.named else likeliest(public, others, tables)
+        later = (1 - FIRST_SHARE - CHOICE_SHARE) * left
+        chosen = counter.chosen(asked, CHOICE_SHARE * left, later, len(again), expected(tables, asked))
+        part = later * _part(len(chosen), len(again))
+        tables += counter.counted(chosen, part)
+        tables = together([*tables, *counter.counted(again, later - part)])
     return Measurements(tuple(tables), fine, budget.total)
 
 
@@ -234,6 +243,8 @@ class _Counter:
 
     def counted(self, sets: Sequence[Columns], share: float) -> list[NoisyTable]:
         """Noisy tables that have this share of the budget together."""
+        if not sets:
+            return []
         deviation = self.budget.deviation(share, len(sets), self.whole)
         return [
             NoisyTable(
@@ -256,12 +267,17 @@ class _Counter:
         ]
 
     def chosen(
-        self, sets: Sequence[Columns], share: float, later: float, expected: Sequence[Array]
+        self, sets: Sequence[Columns], share: float, later: float, beside: int, expected: Sequence[Array]
     ) -> list[Columns]:
         """The sets whose tables are further from what is expected than the noise of counting them would put them.
 
         The distance, the sum of absolute differences, moves by at most 1 with a record, or with a unit that counts as
         one. Its noise costs the share.
+
+        Parameters
+        ----------
+        later : float
+            The share that chosen tables have together with so many `beside` them.
         """
         each = share * self.budget.total / len(sets)
         moved = RESOLUTION + 1  # rounding may add one
@@ -272,16 +288,60 @@ class _Counter:
                 for s, e in zip(sets, expected, strict=True)
             ]
         )
-        scores = self.noise.gaussian(np.rint(RESOLUTION * exact).astype(np.int64), deviation) / RESOLUTION
+        noisy = self.noise.gaussian(np.rint(RESOLUTION * exact).astype(np.int64), deviation)
+        scores = (noisy - SURE * deviation) / RESOLUTION
         sizes = np.array([e.size for e in expected])
-        order = np.argsort(-scores / np.sqrt(sizes))
         kept: list[Columns] = []
-        for place in order:
-            noise = math.sqrt(2 / math.pi) * self.budget.deviation(later, len(kept) + 1) * sizes[place]
-            if kept and scores[place] <= noise:
+        for place in np.argsort(-scores / np.sqrt(sizes)):
+            part, n_kept = later * _part(len(kept) + 1, beside), len(kept) + 1
+            noise = mean_noise(self.budget.deviation(part, n_kept), int(sizes[place]))
+            if scores[place] <= noise:
                 break
             kept.append(sets[place])
         return sorted(kept)
+
+
+def _part(n_chosen: int, n_others: int) -> float:
+    """The part of a share that chosen tables have of it, beside so many others."""
+    return CHOSEN * n_chosen / max(CHOSEN * n_chosen + n_others, 1)
+
+
+def mean_noise(deviation: float, size: int) -> float:
+    """The expected sum of absolute values of so many normal numbers."""
+    return math.sqrt(2 / math.pi) * deviation * size
+
+
+def likeliest(public: PublicSide, triples: Sequence[Columns], tables: Sequence[NoisyTable]) -> list[Columns]:
+    """The triples among which is chosen: three columns seldom hang together of which two do not.
+
+    Those whose weakest noisy pair is furthest from independent, for its size and beyond its noise; a pair of public
+    columns is none.
+    """
+    shape, strength = (*public.shape, *(each.n for each in public.variables)), {}
+    for table in tables:
+        if len(table.columns) == 2:
+            counts = table.counts.reshape([shape[column] for column in table.columns])
+            apart = counts - np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(counts.sum(), 1.0)
+            beyond = float(np.abs(apart).sum()) - mean_noise(table.deviation, counts.size)
+            strength[table.columns] = beyond / math.sqrt(counts.size)
+
+    def weakest(triple: Columns) -> float:
+        return min(strength.get(pair, math.inf) for pair in itertools.combinations(triple, 2))
+
+    return sorted(triples, key=weakest, reverse=True)[:CANDIDATES]
+
+
+def together(tables: Sequence[NoisyTable]) -> list[NoisyTable]:
+    """The tables, those that were counted twice as one: the mean by precision, with the deviation that this has."""
+    found: dict[Columns, NoisyTable] = {}
+    for table in tables:
+        before = found.get(table.columns)
+        if before is not None:
+            mine, theirs = table.deviation**-2, before.deviation**-2
+            mean = (mine * table.counts + theirs * before.counts) / (mine + theirs)
+            table = replace(table, counts=mean, deviation=(mine + theirs) ** -0.5)
+        found[table.columns] = table
+    return list(found.values())
 
 
 def candidates(public: PublicSide) -> tuple[list[Columns], list[Columns]]:

@@ -127,6 +127,9 @@ def choice(monkeypatch):
     monkeypatch.setattr(measuring, "ALL_TRIPLES", 0)
     monkeypatch.setattr(measuring, "RESOLUTION", 1)
     monkeypatch.setattr(measuring, "CHOICE_SHARE", 0.5)
+    monkeypatch.setattr(measuring, "FIRST_SHARE", 0.3)
+    monkeypatch.setattr(measuring, "SURE", 0.0)
+    monkeypatch.setattr(measuring, "mean_noise", lambda deviation, size: 1.5)  # which two records exceed or do not
 
 
 def chosen_excess(records, i, other):

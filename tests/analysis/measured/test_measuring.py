@@ -8,16 +8,23 @@ import pandas as pd
 import pytest
 
 from synth_core.analysis.measured.cells import WHOLE, PublicSide, public_codes
+from synth_core.analysis.measured.log_linear import NoisyTable
 from synth_core.analysis.measured.measuring import (
     ALL_TRIPLES,
+    CANDIDATES,
+    CHOICE_SHARE,
+    FIRST_SHARE,
     RESOLUTION,
     FineCounts,
     NoiseBudget,
+    _Counter,
     candidates,
     fine_edges,
     fine_table,
+    likeliest,
     measure,
     tables_told,
+    together,
 )
 from synth_core.analysis.measured.variable import Variable
 from synth_core.analysis.measured.within import fine_shares, values_of
@@ -28,20 +35,22 @@ from synth_core.mechanisms.noise import OPENDP, OpendpNoise, SeededNoise
 
 
 class Spy(OpendpNoise):
-    """Adds no noise and writes down what was read, at which price."""
+    """Adds no noise and writes down what was read, at which price; or answers as another spy did."""
 
     name = "spy"
 
-    def __init__(self):
-        self.read = []
+    def __init__(self, other=None):
+        self.read, self.other = [], other
+
+    def _answer(self, counts, price):
+        self.read.append((counts.copy(), price))
+        return counts if self.other is None else self.other.read[len(self.read) - 1][0]
 
     def gaussian(self, counts, deviation):
-        self.read.append((counts.copy(), 1 / (2 * deviation**2)))
-        return counts
+        return self._answer(counts, 1 / (2 * deviation**2))
 
     def laplace(self, counts, scale):
-        self.read.append((counts.copy(), 1 / scale))
-        return counts
+        return self._answer(counts, 1 / scale)
 
 
 def side(rng, n=400, n_public=2, n_sensitive=3):
@@ -66,24 +75,39 @@ def all_zero(tables, sets):
     return [np.zeros(1) for _ in sets]
 
 
+def model_of_nothing(public, codes):
+    """Every record in any cell alike, whatever was counted."""
+    sizes = [*public.shape, *(each.n for each in public.variables)]
+    n_public = len(public.shape)
+
+    def even(tables, sets):
+        cells = [math.prod(sizes[c] for c in columns) for columns in sets]
+        outer = [math.prod(sizes[c] for c in columns if c < n_public) for columns in sets]
+        return [np.full((o, n // o), len(codes) / n) for o, n in zip(outer, cells, strict=True)]
+
+    return even
+
+
 @pytest.mark.parametrize(("n_public", "n_sensitive"), [(2, 3), (0, 1), (1, 1), (5, 5)])
 @pytest.mark.parametrize("gaussian", [True, False])
 def test_a_record_withheld_moves_what_was_paid_for_and_no_more(rng, n_public, n_sensitive, gaussian):
-    """By what was really handed to the noise: the worst record, each table's own movement, against the budget."""
+    """By what was really handed to the noise: the worst record, each table's own movement, against the budget.
+
+    Answers are those of the whole table, so that what follows from them is asked alike.
+    """
     public, codes, values = side(rng, n_public=n_public, n_sensitive=n_sensitive)
     expected = lambda tables, sets: [np.zeros(1) for _ in sets]  # noqa: E731
     budget = NoiseBudget(gaussian, 0.7)
-    reads = []
+    spies = []
     for left_out in (None, *rng.choice(len(codes), 8, replace=False)):
         kept = np.arange(len(codes)) != (-1 if left_out is None else left_out)
-        spy = Spy()
+        spies.append(Spy(spies[0] if spies else None))
         part = PublicSide(public.names, public.codes[kept], public.shape, public.ordered, public.variables)
-        measure(part, codes[kept], tuple(v[kept] for v in values), budget, spy, expected)
-        reads.append(spy.read)
-    whole, *others = reads
+        measure(part, codes[kept], tuple(v[kept] for v in values), budget, spies[-1], expected)
+    whole, *others = (spy.read for spy in spies)
     for other in others:
         spent = 0.0
-        for (mine, price), (theirs, same_price) in zip(whole, other, strict=False):
+        for (mine, price), (theirs, same_price) in zip(whole, other, strict=True):
             assert price == same_price
             moved = np.abs(mine - theirs)
             if mine.ndim == 1 and gaussian and moved.sum() > 1:  # scores, of integers in hundredths
@@ -142,16 +166,6 @@ def test_many_triples_are_chosen_among(rng):
     public, codes, values = side(rng, n_public=5, n_sensitive=5)
     _, triples = candidates(public)
     assert len(triples) > ALL_TRIPLES
-    sizes = [*public.shape, *(each.n for each in public.variables)]
-
-    def even(tables, sets):
-        shapes = [[sizes[c] for c in columns] for columns in sets]
-        outer = [math.prod(sizes[c] for c in columns if c < 5) for columns in sets]
-        return [
-            np.full((o, math.prod(s) // o), len(codes) / math.prod(s))
-            for o, s in zip(outer, shapes, strict=True)
-        ]
-
     codes[:, 2] = codes[:, 1] % 3  # tied to each other and to nothing else
     measured = measure(
         public,
@@ -159,11 +173,50 @@ def test_many_triples_are_chosen_among(rng):
         values,
         NoiseBudget(True, 1.0),
         OPENDP,
-        even,
+        model_of_nothing(public, codes),
     )
     chosen = [t.columns for t in measured.tables if len(t.columns) == 3]
     assert 0 < len(chosen) < len(triples)
+    assert any({6, 7} <= set(columns) for columns in chosen)
+    assert len({t.columns for t in measured.tables}) == len(measured.tables)  # counted twice is one table
     assert measured.spent == 1.0
+
+
+def test_where_no_triple_is_beyond_its_noise_pairs_have_the_whole_budget(rng):
+    """Triples had three fifths of it however few were worth their noise: of twelve columns pairs were left with noise
+    of 43 records for 18, and the k-marginal score was 916 for 934."""
+    public, codes, values = side(rng, n_public=5, n_sensitive=5)
+    measured = measure(
+        public, codes, values, NoiseBudget(True, 0.01), SeededNoise(3), model_of_nothing(public, codes)
+    )
+    assert {len(t.columns) for t in measured.tables} == {1, 2}
+    pairs = sum(1 / (2 * t.deviation**2) for t in measured.tables if len(t.columns) == 2)
+    alone = sum(1 / (2 * t.deviation**2) for t in measured.tables if len(t.columns) == 1)
+    assert pairs == pytest.approx((FIRST_SHARE * 5 / 7 + 1 - FIRST_SHARE - CHOICE_SHARE) * 0.9 * 0.01)
+    assert alone == pytest.approx(FIRST_SHARE * 2 / 7 * 0.9 * 0.01)
+
+
+def test_triples_are_looked_at_whose_weakest_pair_is_strongest(rng):
+    """Three columns of which two do not hang together seldom hang together; of public pairs nothing is asked."""
+    public, codes, _ = side(rng, n_public=2, n_sensitive=4)
+    codes[:, 2] = codes[:, 1] % 3
+    codes[:, 3] = codes[:, 1] // 2
+    budget = NoiseBudget(True, 50.0)
+    pairs, triples = candidates(public)
+    counter = _Counter(public, codes, budget, SeededNoise(1), np.ones(len(codes), dtype=bool))
+    ranked = likeliest(public, triples, counter.counted(pairs, 1.0))
+    assert ranked[0] == (3, 4, 5)
+    assert len(likeliest(public, triples * 20, counter.counted(pairs, 1.0))) == CANDIDATES
+
+
+def test_a_table_that_is_counted_twice_has_the_mean_by_precision(rng):
+    """Its deviation is that of the mean: of 40,000 counts known to 0.4 %."""
+    size, noise = (200, 200), np.random.default_rng(2)
+    two = [NoisyTable((0, 1), noise.normal(5.0, d, size), d) for d in (3.0, 1.5)]
+    (one,) = together(two)
+    assert one.deviation == pytest.approx(1 / math.sqrt(1 / 9 + 1 / 2.25))
+    assert one.counts.std() == pytest.approx(one.deviation, rel=4 / math.sqrt(2 * 40_000))
+    assert one.counts.mean() == pytest.approx(5.0, abs=4 * one.deviation / 200)
 
 
 def test_tables_far_larger_than_the_file_are_not_counted(rng):
