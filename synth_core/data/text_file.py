@@ -106,19 +106,35 @@ def check_columns(columns: int, name: str) -> None:
 
 
 def _decode(content: bytes, name: str, encoding: str | None) -> tuple[str, str]:
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        encoding = encoding or "utf-16"
-    elif encoding == "utf-16":
-        pass
-    elif b"\x00" in content[:8192]:
-        raise InputError(f"The file {name} is not text: it contains binary data.")
+    if encoding in (None, "utf-16"):
+        if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            encoding = "utf-16"
+        elif unmarked := _unmarked_utf16(content[:8192]):
+            return _decode(unmarked + content, name, "utf-16")
     for candidate in (encoding,) if encoding else ("utf-8", "cp1252", "latin-1"):
         try:
-            return content.decode("utf-8-sig" if candidate == "utf-8" else candidate), candidate
+            text = content.decode("utf-8-sig" if candidate == "utf-8" else candidate)
+            if (place := text.find("\0")) >= 0:
+                line = text.count("\n", 0, place) + 1
+                raise InputError(
+                    f"The file {name} is not text: it contains binary data (first in line {line:,})."
+                )
+            return text, candidate
         except (UnicodeError, LookupError) as error:
             if encoding is None and isinstance(error, UnicodeDecodeError):
                 _check_stray_bytes(content, name, error.start)
     raise InputError(f"The file {name} cannot be decoded as {encoding}; choose another encoding.")
+
+
+def _unmarked_utf16(start: bytes) -> bytes:
+    """The mark of byte order that a file in UTF-16 lacks; empty for another encoding.
+
+    Of the two bytes of a digit, a delimiter or a line end one is zero, and it is always the same one.
+    """
+    first, second = start[::2].count(0), start[1::2].count(0)
+    if min(first, second) > 0 or 8 * max(first, second) < len(start):
+        return b""
+    return b"\xfe\xff" if first else b"\xff\xfe"
 
 
 def _check_stray_bytes(content: bytes, name: str, first: int) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from synth_core.data.reading import ReadOptions
 from synth_core.data.table import read_table
 from synth_core.errors import InputError
 
@@ -196,3 +197,24 @@ def test_columns_of_fixed_width_are_refused_and_are_no_column_of_texts(rows):
 )
 def test_one_column_is_read_whatever_spaces_are_in_its_cells(rows):
     assert list(read_table("\n".join(rows).encode(), "t.txt").frame.columns) == [rows[0]]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("said", [None, "utf-16"])
+def test_utf_16_without_a_mark_is_read(encoding, said):
+    """Both were refused as binary data; said to be UTF-16, one of them had no rows."""
+    content = text(rows=[row.replace("name", "Łódź") for row in ROWS]).decode().encode(encoding)
+    table = read_table(content, "t.csv", ReadOptions(encoding=said))
+    assert (table.rows, table.frame["b"].iloc[0], table.read_options.encoding) == (40, "Łódź 1", "utf-16")
+
+
+def test_a_zero_byte_far_below_is_refused_by_its_line():
+    """Beyond the first 8,192 bytes it was part of a cell, which made a text of its column."""
+    content = text(rows=[f"{i},name {i},{i}" for i in range(1, 1001)]).replace(b",900\n", b",90\x000\n")
+    with pytest.raises(InputError, match=r"contains binary data \(first in line 901\)"):
+        read_table(content, "t.csv")
+
+
+def test_utf_32_is_refused_as_no_text():
+    with pytest.raises(InputError, match="contains binary data"):
+        read_table(text().decode().encode("utf-32"), "t.csv")
