@@ -6,6 +6,7 @@ Everything is decided by the distinct cells of a whole column, not by its first 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -45,6 +46,8 @@ DATE = rf"(?i)^({'|'.join(_DAY)})({_TIME})?$"
 ANY_NUMBER = "|".join(
     f"({each})" for each in (NUMBER, INFINITE, COMMA_DECIMAL, COMMA_GROUPS, POINT_GROUPS, SPACE_GROUPS)
 )
+_AROUND = re.compile(r"(EUR|USD|GBP|CHF|kr|zł|Kč|[%‰])\.?")
+_OTHER_THOUSANDS = dict.fromkeys(map(ord, "٬˙ʼ‘′´`_\u2007"), "'")
 # Among numbers these are no value, whoever wrote the file; among texts they may be one (the country NA).
 MISSING_AMONG_NUMBERS = frozenset(
     {
@@ -222,6 +225,22 @@ def written_as(cells: pd.Series, pattern: str) -> NDArray[np.bool_]:
     )
     found = _matches(pc.utf8_trim_whitespace(texts), pattern).fill_null(False)
     return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def without_dress(text: str) -> str:
+    """A number as it would be read: without signs of a currency, percent or direction, in the digits 0 to 9.
+
+    Examples
+    --------
+    >>> without_dress("٣٤ %"), without_dress("−5"), without_dress("$1,200"), without_dress("12 a")
+    ('34', '-5', '1,200', '12 a')
+    """
+    digits = "".join(
+        str(unicodedata.decimal(c, c)) for c in text if unicodedata.category(c) not in ("Sc", "Cf")
+    )
+    plain = digits.translate({0x2212: "-", ord("٫"): ".", **_OTHER_THOUSANDS})
+    plain = _AROUND.sub("", plain).strip()
+    return re.sub(r"(?<=\d),(?=\d\d,)", "", plain)  # 1,23,456, of India
 
 
 def _thousands(how: Numerals) -> str:

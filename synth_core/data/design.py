@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from synth_core.data.cells import ANY_NUMBER, DATE, written_as
+from synth_core.data.cells import ANY_NUMBER, DATE, without_dress, written_as
 from synth_core.data.column import FEW_CODES
 from synth_core.data.decided import Decided
 from synth_core.data.earlier_variable import EarlierVariable
@@ -22,9 +22,6 @@ from synth_core.system.characters import seen, unseen
 
 if TYPE_CHECKING:
     from formulaic import ModelSpec
-
-
-_MONEY_OR_PERCENT = "%€$£¥ \u00a0"
 
 
 @dataclass(frozen=True)
@@ -227,9 +224,9 @@ def _refuse_mixed(table: Table, name: str) -> None:
             "so in the codebook (page Data; --categorical)."
         )
     if n_other:
-        bare = cells.map(lambda cell: cell.strip(_MONEY_OR_PERCENT))
-        odd, said = written_as(bare, ANY_NUMBER) & ~numbers, "with a sign of a currency or of percent"
-        odd &= counts @ odd > half
+        odd = written_as(cells.map(without_dress), ANY_NUMBER) & ~numbers
+        odd &= counts @ (odd | numbers) > half
+        said = "with a sign of a currency or of percent, or in signs of another country"
     else:
         plain = pd.to_numeric(cells, errors="coerce").notna().to_numpy()
         odd, said = numbers & ~plain, "in several ways, some with a comma or in groups"

@@ -61,8 +61,8 @@ def numeric_outcome(table: Table, name: str) -> np.ndarray:
             plain = " Choose another."
             if series.astype("str").str.contains(r"\d").any():
                 plain = (
-                    " Choose another, or write its numbers without signs of a currency, percent or letters, and with "
-                    "one minus sign before them."
+                    " Choose another, or write its numbers in the digits 0 to 9, without signs of a currency, percent "
+                    "or letters, and with one minus sign before them."
                 )
             raise InputError(
                 f"Column '{name}' must be a number to be synthesized, and holds text only.{plain}"

@@ -225,15 +225,47 @@ def test_a_predictor_of_numbers_that_are_written_in_several_ways_is_refused_by_r
         select(table, "pay", ("x",))
 
 
-@pytest.mark.parametrize("cell", ["{:d}.5 %", "{:d},5%", "$ {:d}", "{:d}.000 €", "-{:d}%"])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "{:d}.5 %",
+        "{:d},5%",
+        "$ {:d}",
+        "{:d}.000 €",
+        "-{:d}%",
+        "EUR {:d}",
+        "−{:d}",
+        "{:d}٫5",
+        "1,{:d},000",
+        "{:d}`000",
+    ],
+)
 def test_a_predictor_of_numbers_with_signs_is_refused_and_one_of_codes_with_letters_is_not(cell):
     """Each percentage was a category of its own, silently."""
     rows = [f"{1000 + i};{cell.format(10 + i % 25)};D{i % 25}" for i in range(60)]
     table = read_table("\n".join(["pay;x;district", *rows, ""]).encode(), "t.csv")
-    with pytest.raises(InputError, match=r"with a sign of a currency or of percent \(first in row 1\)"):
+    with pytest.raises(InputError, match=r"with a sign of a currency or of percent, or .*\(first in row 1\)"):
         select(table, "pay", ("x",))
     assert select(table, "pay", ("x",), ("x",)).records.design.shape[1] == 25  # somebody says so
     assert select(table, "pay", ("district",)).records.design.shape[1] == 25
+
+
+@pytest.mark.parametrize("other", ["{:d} %", "€{:d}"])
+def test_a_predictor_half_of_numbers_and_half_of_numbers_with_signs_is_refused(other):
+    """Of a few cells it was said, and of most; with half of them each number was a category, silently."""
+    cells = [(other if i % 2 else "{:d}").format(10 + i) for i in range(60)]
+    table = column(cells, beside=[str(900 + i) for i in range(60)])
+    with pytest.raises(InputError, match=r"first in row 2\)"):
+        select(table, "y", ("x",))
+
+
+def test_a_predictor_in_digits_of_another_script_is_refused():
+    """Each age was a category of its own, silently."""
+    arabic = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
+    cells = [str(20 + i).translate(arabic) for i in range(60)]
+    table = column(cells, beside=[str(900 + i) for i in range(60)])
+    with pytest.raises(InputError, match=r"in signs of another country \(first in row 1\)"):
+        select(table, "y", ("x",))
 
 
 @pytest.mark.parametrize("pair", [("Köln", "Ko\u0308ln"), ("North East", "North\u00a0East"), ("A b", "A  b")])
