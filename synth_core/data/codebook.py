@@ -82,6 +82,8 @@ class Entry(BaseModel):
             raise ValueError("a category stands twice")
         if self.labels and len(self.labels) != len(self.categories):
             raise ValueError("there are not as many labels as categories")
+        if self.bounds is not None and not all(map(math.isfinite, self.bounds)):
+            raise ValueError("the bounds are two finite numbers")
         if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
             raise ValueError("the lower bound is not below the upper one")
         for rule in read_rules(self.rules):
@@ -210,7 +212,7 @@ def parse_codebook(content: bytes, name: str) -> Codebook:
         found = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once)
     except InputError:
         raise
-    except (UnicodeError, ValueError) as error:
+    except (ValueError, RecursionError, csv.Error) as error:
         said = f": {error}" if isinstance(error, _Twice) else ""
         raise InputError(
             f"The codebook {name} could not be read as {suffix.lstrip('.') or 'JSON'}{said}."
@@ -225,7 +227,9 @@ def parse_codebook(content: bytes, name: str) -> Codebook:
 
 
 def _text(content: bytes) -> str:
-    """A codebook's text in UTF-8, or as a spreadsheet program of Western Europe saves a CSV file."""
+    """A codebook's text in UTF-8, or as spreadsheet programs save it: in UTF-16, or as CSV in Western Europe."""
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return content.decode("utf-16")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -273,12 +277,17 @@ def _checked(entries: Iterable[Mapping[str, Any]], name: str) -> Codebook:
 def _of_rows(text: str, name: str) -> Codebook:
     """A CSV with the names of an entry's attributes as its header; see `texts_of`; bounds are parted by "to".
 
-    Where a decimal comma is used, spreadsheet programs write semicolons between its cells.
+    Where a decimal comma is used, spreadsheet programs write semicolons between its cells; their Unicode text has tabs.
     """
-    header = text.partition("\n")[0]
-    rows = csv.DictReader(io.StringIO(text), delimiter=";" if ";" in header and "," not in header else ",")
-    if "column" not in (rows.fieldnames or ()):
+    lines = io.StringIO(text, newline=None)
+    header = lines.readline()
+    lines.seek(0)
+    rows = csv.DictReader(lines, delimiter=max(",;\t", key=header.count), skipinitialspace=True)
+    names = rows.fieldnames = [each.strip().lower() for each in rows.fieldnames or ()]
+    if "column" not in names:
         raise InputError(f"The codebook {name} needs a column named 'column', and one named 'kind'.")
+    if doubled := [each for each in names if each and names.count(each) > 1]:
+        raise InputError(f"The codebook {name} has two columns named '{doubled[0]}'.")
     found = [_entry_of(row, name, line) for line, row in enumerate(rows, 2)]
     return _checked(filter(None, found), name)  # a row of empty cells, as a spreadsheet may end with, is none
 
@@ -355,7 +364,8 @@ def _of_nist(found: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
         entry: dict[str, Any] = {"column": column, "kind": "number", "missing": missing}
         if {"min", "max"} <= set(values):
             beside = list(filter(math.isfinite, map(_number, kept)))  # a top code such as 501, or 0 for none
-            entry["bounds"] = (min(values["min"], *beside, math.inf), max(values["max"], *beside, -math.inf))
+            low, high = _number(values["min"]), _number(values["max"])
+            entry["bounds"] = (min([low, *beside]), max([high, *beside]))
             entry |= {"categories": kept, "labels": [str(values[code]) for code in kept]}
         elif kept:
             entry |= {"kind": "category", "categories": kept, "labels": [str(values[code]) for code in kept]}
@@ -366,11 +376,11 @@ def _of_nist(found: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     return entries
 
 
-def _number(code: str) -> float:
-    """A code as a number; NaN if it is none."""
+def _number(code: Any) -> float:
+    """A code, or an end of a range, as a number; NaN if it is none."""
     try:
         return float(code)
-    except ValueError:
+    except (ValueError, TypeError, OverflowError):
         return math.nan
 
 

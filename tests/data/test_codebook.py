@@ -281,3 +281,68 @@ def test_a_table_of_another_codebook_is_another_one_to_a_worker():
     public = read_table(content, "t.csv", declared(Entry(column="b", role="public")))
     assert plain.fingerprint == public.fingerprint and plain.identity != public.identity
     assert plain.identity == read_table(content, "t.csv").identity
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "said"),
+    [
+        (b'{"columns":' + b"[" * 100_000, "c.json", "could not be read as json"),
+        (
+            b'{"columns": [{"column": "x", "kind": "number", "bounds": [0, Infinity]}]}',
+            "c.json",
+            "two finite numbers",
+        ),
+        (
+            b'{"x": {"description": "", "values": {"min": null, "max": 5}}}',
+            "c.json",
+            "'x' is wrong.*two finite numbers",
+        ),
+        (b"column,kind\n" + b"x" * 200_000, "c.csv", "could not be read as csv"),
+        (b"column,kind,kind\nx,number,text\n", "c.csv", "two columns named 'kind'"),
+    ],
+)
+def test_a_codebook_that_is_damaged_or_has_no_ends_is_refused_in_words(content, name, said):
+    """Each was a traceback, at once or when its codebook was written, or the last of two columns counted."""
+    with pytest.raises(InputError, match=said):
+        parse_codebook(content, name)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"column,kind,missing\rx,number,-9\r",
+        b"Column, Kind, Missing\nx, number, -9\n",
+        "column\tkind\tmissing\nx\tnumber\t-9\n".encode("utf-16"),
+    ],
+)
+def test_a_codebook_is_read_as_spreadsheet_programs_save_it(content):
+    assert parse_codebook(content, "c.csv").columns == (Entry(column="x", kind="number", missing=("-9",)),)
+
+
+def test_ends_that_a_data_dictionary_writes_as_texts_are_numbers():
+    content = b'{"x": {"description": "", "values": {"min": "0", "max": "5"}}}'
+    assert parse_codebook(content, "c.json").get("x").bounds == (0, 5)
+
+
+def ddi(inside):
+    variable = f'<var name="x" intrvl="contin">{inside}</var>'
+    return parse_codebook(f"<codeBook>{variable}</codeBook>".encode(), "c.xml").get("x")
+
+
+def test_ranges_of_values_that_mean_missing_are_read_from_xml():
+    """They were passed over, and -9 to -1 were values."""
+    assert ddi('<invalrng><range min="-3" max="-1"/><item VALUE="99"/></invalrng>').missing == (
+        "99",
+        "-3",
+        "-2",
+        "-1",
+    )
+    assert ddi('<catgry missing="true"><catValu>9</catValu></catgry>').missing == ("9",)
+    for ends in ('max="-1"', 'min="-1.5" max="0"', 'min="0" max="1e9"', 'min="5" max="1"'):
+        with pytest.raises(InputError, match="column 'x' is wrong: a range of values that mean missing"):
+            ddi(f"<invalrng><range {ends}/></invalrng>")
+
+
+def test_of_several_ranges_of_values_the_outer_ends_are_the_bounds():
+    """The last range counted alone."""
+    assert ddi('<valrng><range min="0" max="5"/><range min="70" max="90"/></valrng>').bounds == (0, 90)
