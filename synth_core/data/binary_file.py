@@ -239,7 +239,7 @@ _COUNTS = {
         ),
         (r"DT(DATE|MONYY|WKDATX|YEAR|YYQC)[\d.]*", 1, "1960-01-01"),
     ),
-    ".dta": ((r"%-?td.*", 86_400, "1960-01-01"),),
+    ".dta": ((r"%-?t?d.*", 86_400, "1960-01-01"),),
 }
 # Formats of whole numbers with leading zeros, of SPSS, SAS and Stata.
 _ZEROS = re.compile(r"N(\d+)(?:\.0)?|Z(\d+)\.?0?|%-?0(\d+)\.0[fg]")
@@ -306,7 +306,10 @@ def _reader(suffix: str) -> Any:
 
 
 def _encoding(encoding: str | None) -> dict[str, str]:
-    return {} if encoding is None else {"encoding": re.sub(r"^CP(?=125)", "WINDOWS-", encoding.upper())}
+    """The encoding by the name that the reader knows it by."""
+    if encoding is None:
+        return {}
+    return {"encoding": re.sub(r"^CP(?=125)", "WINDOWS-", encoding.upper()).replace("LATIN-1", "ISO-8859-1")}
 
 
 def _metadata(path: str, suffix: str, name: str, encoding: str | None) -> tuple[Any, str | None]:

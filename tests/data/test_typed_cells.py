@@ -256,3 +256,19 @@ def test_codes_that_a_workbook_keeps_partly_as_texts_are_told_apart():
         assert written(same, "nace")[:4] == ["10.10", "10.1", "10.2", "10.20"]
     declared = declared_again(table, Codebook(columns=(Entry(column="nace", kind="category"),)))
     assert set(declared.frame["nace"]) == {"10.10", "10.1", "10.2", "10.20"}
+
+
+@pytest.mark.parametrize(("encoding", "letter"), [(None, "\x81"), ("latin-1", "\xfc"), ("latin-1", "\x81")])
+def test_texts_of_sas_are_read_as_latin_1(encoding, letter, tmp_path):
+    """The reader knows it as ISO-8859-1 alone: the choice was refused for each file, as if it were damaged."""
+    pyreadstat.write_xport(pd.DataFrame({"city": ["Zxrich"] * N, "x": np.arange(N)}), str(tmp_path / "t.xpt"))
+    content = (tmp_path / "t.xpt").read_bytes().replace(b"Zxrich", f"Z{letter}rich".encode("latin-1"))
+    table = read_table(content, "t.xpt", ReadOptions(encoding=encoding))
+    assert (set(table.frame["city"]), table.read_options.encoding) == ({f"Z{letter}rich"}, "latin-1")
+
+
+def test_days_in_a_format_of_old_stata_are_dates(tmp_path):
+    """They were numbers of some 20,000."""
+    frame = pd.DataFrame({"day": 20_000.0 + np.arange(N), "x": np.arange(N)})
+    table = statistical("dta", tmp_path, frame, variable_format={"day": "%dD/N/CY"})
+    assert table.column("day").kind == "date"
