@@ -19,14 +19,15 @@ def _is_unseen(character: str) -> bool:
 
 
 def seen(text: str) -> str:
-    """A text as it looks: of letters with one spelling, and with single spaces.
+    """A text as it looks: of letters with one spelling, with single spaces, without marks of no width.
 
     Examples
     --------
-    >>> seen("Ko\\u0308ln") == seen("Köln"), seen("A\\u00a0b") == seen("A  b")
-    (True, True)
+    >>> seen("Ko\\u0308ln") == seen("Köln"), seen("A\\u00a0b") == seen("A  b"), seen("A\\u200e") == seen("A")
+    (True, True, True)
     """
-    return unicodedata.normalize("NFC", " ".join(text.split()))
+    shown = "".join(character for character in text if unicodedata.category(character) != "Cf")
+    return unicodedata.normalize("NFC", " ".join(shown.split()))
 
 
 def unseen(text: str) -> str:

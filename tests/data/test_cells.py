@@ -268,7 +268,16 @@ def test_a_predictor_in_digits_of_another_script_is_refused():
         select(table, "y", ("x",))
 
 
-@pytest.mark.parametrize("pair", [("Köln", "Ko\u0308ln"), ("North East", "North\u00a0East"), ("A b", "A  b")])
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("Köln", "Ko\u0308ln"),
+        ("North East", "North\u00a0East"),
+        ("A b", "A  b"),
+        ("A", "A\u200e"),
+        ("ab", "a\xadb"),
+    ],
+)
 def test_categories_that_look_alike_are_no_two_categories_of_a_predictor(pair):
     """Files that were put together from two systems have both; each became a category, without a word."""
     cells = [pair[i % 5 == 3] for i in range(45)]
