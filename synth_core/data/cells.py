@@ -142,13 +142,25 @@ def _points(numbers: pyarrow.Array, delimiter: str, marks: tuple[str, ...]) -> F
     dotted = numbers.filter(pc.match_substring(numbers, "."))
     if not len(dotted):
         return Finding("number", Numerals(missing=marks), reason="whole numbers" + said)
-    if delimiter == ",":
+    if delimiter == "," and not _grouped_by_points(numbers, dotted):
         return Finding("number", Numerals(missing=marks), reason="a decimal point" + said)
     if _all(dotted.slice(0, 100), POINT_GROUP) and _all(dotted, POINT_GROUP):
         both = Numerals(".", "", marks), Numerals(",", ".", marks)
         return Finding("number", None, both, reason="exactly three digits")
     sure = "." if pc.any(_matches(dotted, NO_CODE)).as_py() else ""
     return Finding("number", Numerals(missing=marks), decided=sure, reason="a decimal point" + said)
+
+
+def _grouped_by_points(numbers: pyarrow.Array, dotted: pyarrow.Array) -> bool:
+    """Whether points seem to part thousands, as in 900, 1.500 and 12.625: no program writes decimals so.
+
+    With so many decimals each number would have a point, and without trailing zeros 1.500 would be 1.5.
+    """
+    return (
+        _all(dotted, POINT_GROUP)
+        and pc.any(pc.ends_with(dotted, "0")).as_py()
+        and pc.any(_matches(numbers, r"^[1-9]\d{0,2}$")).as_py()
+    )
 
 
 def _leading_zeros(numbers: pyarrow.Array) -> bool:

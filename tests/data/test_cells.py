@@ -284,3 +284,12 @@ def test_categories_that_look_alike_are_no_two_categories_of_a_predictor(pair):
     table = column(cells, beside=[str(900 + i) for i in range(45)])
     with pytest.raises(InputError, match=r"'x' has two categories that look alike.* row [14]\)"):
         select(table, "y", ("x",))
+
+
+def test_points_of_thousands_between_commas_are_asked_for_where_some_numbers_have_none():
+    """900, 1.500 and 12.625 were 900, 1.5 and 12.625, without a word."""
+    assert "x" in column(repeated("900", "1.500", "12.625"), ",").questions
+    said = column(repeated("900", "1.500", "12.625"), ",", ReadOptions(thousands="."))
+    np.testing.assert_array_equal(numeric_outcome(said, "x"), [900, 1_500, 12_625] * 15)
+    for cells in (("900.000", "1.500", "12.625"), ("900", "1.505", "12.625"), ("-9", "1.500", "2.250")):
+        assert not column(repeated(*cells), ",").questions
