@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pyarrow
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from synth_core.data.binary_file import PARQUET, STATISTICAL, TypedColumns, read_parquet, read_statistical
 from synth_core.data.cells import Distinct
@@ -156,7 +157,8 @@ def _check_rows(rows: int, name: str) -> None:
 def _without_totals(read: Read, name: str) -> Read:
     """What was read, unless its first or last row is the sum of all others: a total is no record.
 
-    Only columns of one sign tell: among gains and losses a record may be the sum of the others by chance.
+    With subtotals among them the others add up to twice as much. Only columns of one sign tell: among gains and losses
+    a record may be the sum of the others by chance.
     """
     for column in read.frame.columns:
         if not pd.api.types.is_numeric_dtype(read.frame[column]):
@@ -166,12 +168,22 @@ def _without_totals(read: Read, name: str) -> Read:
         if np.count_nonzero(there) <= ADDED_UP or there.min() < 0 < there.max():
             continue
         for row in (len(values) - 1, 0):
-            if np.isclose(2 * values[row], there.sum(), rtol=1e-12, atol=0.0):
+            total = np.isclose([2 * values[row], 3 * values[row]], there.sum(), rtol=1e-12, atol=0.0)
+            if total[0] or (total[1] and _has_subtotals(there[:-1] if row else there[1:][::-1])):
                 raise InputError(
                     f"Row {row + 1:,} of {name} holds in '{column}' the sum of all other rows: a total is no record. "
-                    "Leave that row out."
+                    "Leave that row out, and subtotals too."
                 )
     return read
+
+
+def _has_subtotals(values: NDArray[np.float64]) -> bool:
+    """Whether numbers, in this order, are groups that are each followed by their sum."""
+    added, groups = 0.0, 0
+    for value in values:
+        ends = added != 0 and np.isclose(value, added, rtol=1e-12, atol=0.0)
+        added, groups = (0.0, groups + 1) if ends else (added + value, groups)
+    return added == 0 and groups > 1
 
 
 def _checked_names(given: list[str], file: str, kept: list[int]) -> list[str]:

@@ -257,3 +257,15 @@ def test_numbers_of_sixteen_bits_are_those_that_were_written():
     numbers = np.tile(np.array([0.1, 1.7, np.nan, 3.0], np.float16), 10)
     table = parquet(x=pa.array(numbers, from_pandas=True))
     np.testing.assert_array_equal(table.frame["x"], np.tile([0.1, 1.7, np.nan, 3.0], 10))
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_a_total_of_subtotals_is_no_record(first):
+    """The mean was three times too large, without a word: the total was not the sum of all other rows."""
+    groups = [[1000 + 37 * i for i in range(20)], [2000 + 41 * i for i in range(25)]]
+    cells = [*groups[0], sum(groups[0]), *groups[1], sum(groups[1]), sum(map(sum, groups))]
+    cells = cells[::-1] if first else cells
+    with pytest.raises(InputError, match=f"Row {1 if first else len(cells)} .* a total is no record"):
+        text("n,pay\n" + "\n".join(f"p{i},{cell}" for i, cell in enumerate(cells)))
+    by_chance = [*range(1000, 1040), sum(range(1000, 1040)) // 2]
+    assert len(text("n,pay\n" + "\n".join(f"p{i},{cell}" for i, cell in enumerate(by_chance))).frame) == 41
