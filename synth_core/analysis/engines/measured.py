@@ -21,13 +21,13 @@ from synth_core.analysis.measured.measuring import (
     NoiseBudget,
     first_and_others,
     measure,
-    spent_words,
     tables_told,
 )
 from synth_core.analysis.measured.model import MeasuredModel, synthetic_values, values_at
 from synth_core.analysis.measured.published import published
 from synth_core.analysis.measured.sampled import MAX_PARAMETERS, MAX_PLACES, n_places, sampled
 from synth_core.analysis.measured.structural_missing import structural_words
+from synth_core.analysis.measured.words import measured_words
 from synth_core.analysis.presence import missing_name
 from synth_core.analysis.settings import Settings
 from synth_core.data.units import unit_words
@@ -69,7 +69,7 @@ class MeasuredEngine(Engine):
         public, measured = self.measured(inputs, label, epsilon)
         model = self._model(inputs, public, measured, partial(inputs.rng, 41))
         synthetic = _data_sets(inputs, model, measured, range(datasets), perturbed=datasets > 1)
-        words = spent_words(measured, self.budget(epsilon), public)
+        words = measured_words(measured, self.budget(epsilon), public)
         words += structural_words(public, model.structural)
         counted = counted_tables(public, measured)
         return Synthesis(synthetic, epsilon, sentence=words, counted=counted, diagnostics=model.diagnostics)

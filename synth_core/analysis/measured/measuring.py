@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from synth_core.analysis.measured.cells import PublicSide
 from synth_core.analysis.measured.log_linear import Columns, NoisyTable
 from synth_core.analysis.measured.variable import Array, Codes, Variable
-from synth_core.analysis.named_tables import joined, most_cells
+from synth_core.analysis.named_tables import most_cells
 from synth_core.mechanisms.noise import Noise, laplace_deviation
 
 WITHIN_SHARE = 0.1  # of the budget, for where numbers lie within their brackets
@@ -198,7 +198,7 @@ def first_and_others(public: PublicSide, gaussian: bool) -> tuple[list[Columns],
     pairs, triples = candidates(public)
     columns_alone = alone(public, []) if gaussian else alone(public, pairs)
     if public.named:
-        named = [*alone(public, public.named), *public.named, *_pairs_of_sizes(public)]
+        named = [*alone(public, public.named), *public.named, *pairs_of_sizes(public)]
         others = [columns for columns in (*pairs, *triples) if columns not in named]
         return named, others if public.choose_more and gaussian else []
     smaller = [*columns_alone, *pairs]
@@ -207,7 +207,7 @@ def first_and_others(public: PublicSide, gaussian: bool) -> tuple[list[Columns],
     return (smaller, triples) if len(triples) > ALL_TRIPLES else ([*smaller, *triples], [])
 
 
-def _pairs_of_sizes(public: PublicSide) -> list[Columns]:
+def pairs_of_sizes(public: PublicSide) -> list[Columns]:
     """The pairs of the size of a unit: records of large units count less, so how they differ is always counted."""
     if public.of_sizes is None:
         return []
@@ -398,44 +398,3 @@ def fine_table(variable: Variable, values: Array, codes: Codes, parts: Codes) ->
     counts = np.zeros((variable.n_values, FINE_BINS), dtype=np.int64)
     np.add.at(counts, (codes, bins), parts)
     return counts
-
-
-def spent_words(measured: Measurements, budget: NoiseBudget, public: PublicSide) -> str:
-    """Which tables were counted, with how much noise, in a sentence."""
-    kinds: dict[tuple[int, float], int] = {}
-    for table in measured.tables:
-        kind = len(table.columns), table.deviation
-        kinds[kind] = kinds.get(kind, 0) + 1
-    words = {1: "of one column", 2: "of two columns", 3: "of three columns"}
-    law = "Gaussian" if budget.gaussian else "Laplace"
-    counted = "; ".join(
-        f"{n} {words[size]} (deviation {deviation:.3g})" for (size, deviation), n in sorted(kinds.items())
-    )
-    within = "; ".join(
-        f"fine bins of {public.variables[each.variable].name} (deviation {each.deviation:.3g})"
-        for each in measured.fine
-    )
-    fixed = _named_words(measured, public) if public.named else ""
-    return (
-        f"Measured with discrete {law} noise: tables {counted}{'; ' + within if within else ''}.{fixed} All else "
-        "follows from these noisy counts and the public columns."
-    )
-
-
-def _named_words(measured: Measurements, public: PublicSide) -> str:
-    """The tables that were named, and what was counted beside them, each with why."""
-
-    def listed(tables: Iterable[Columns]) -> str:
-        return ", ".join(joined(public.column_names[c] for c in columns) for columns in tables)
-
-    beside = [each.columns for each in measured.tables if each.columns not in public.named]
-    given: dict[str, list[Columns]] = {
-        "in no table that is named, so alone": [each for each in beside if len(each) == 1],
-        "so that large and small units may differ": [
-            each for each in beside if each in _pairs_of_sizes(public)
-        ],
-    }
-    known = [columns for same in given.values() for columns in same]
-    given["chosen by noisy distances"] = [each for each in beside if each not in known]
-    said = "; ".join(f"{listed(tables)} ({why})" for why, tables in given.items() if tables)
-    return f" Named in advance: {listed(public.named)}." + (f" Counted beside them: {said}." if said else "")

@@ -17,7 +17,8 @@ ABOUT = (
     "being a bracket of its own; a value beyond the edges counts in the bracket at that end, and one that begins a "
     "bracket of which rules leave nothing else in the one below. Missing values have the last cell. Cells that the "
     "rules exclude hold noise alone, and fine counts leave out whose number a rule gives. Where a unit of several "
-    "records is covered, it counts as one: each of its k records counts 1/k."
+    "records is covered, it counts as one: each of its k records counts 1/k. A table that was counted twice has the "
+    "mean of both by precision."
 )
 
 
