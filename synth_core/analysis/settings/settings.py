@@ -8,10 +8,10 @@ from pydantic import ConfigDict, ValidationError, field_validator, model_validat
 
 from synth_core.analysis.drawing import Drawing
 from synth_core.analysis.settings.field import setting
+from synth_core.analysis.settings.of_columns import ColumnSettings
 from synth_core.analysis.settings.of_mechanisms import MechanismSettings
 from synth_core.analysis.settings.of_model import ModelSettings
 from synth_core.analysis.settings.of_survey import SurveySettings
-from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.engine.sampling import Sampler
 from synth_core.errors import InputError
 from synth_core.system import limits
@@ -29,7 +29,9 @@ ADDED_LATER = (
 )  # settings that older files and digests do not hold
 
 
-class Settings(SurveySettings, ModelSettings, MechanismSettings):
+class Settings(
+    MechanismSettings, ModelSettings, SurveySettings, ColumnSettings
+):  # fields of the last come first
     """Settings of an analysis: which columns, which model, which mechanism parameters.
 
     A field says what its option on the command line does; a default stands here alone, or with the model's
@@ -38,12 +40,6 @@ class Settings(SurveySettings, ModelSettings, MechanismSettings):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    outcome: str = setting(..., "the sensitive variable", named="sensitive variable")
-    predictors: tuple[str, ...] = setting((), "non-sensitive columns, kept as they are")
-    categorical: tuple[str, ...] = setting((), "numeric predictors that are categories")
-    earlier: tuple[EarlierVariable, ...] = setting(
-        (), "sensitive variables that the outcome is conditional on"
-    )
     percentiles: tuple[float, ...] = setting((15.0, 50.0, 90.0), "whose error is shown")
     drawing: Drawing = setting(
         "independent",
