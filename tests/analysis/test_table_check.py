@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import scipy
 
+from synth_core.analysis.check import table_check
 from synth_core.analysis.check.shape import shape_of
 from synth_core.analysis.check.table_check import SensitiveValues, TableCheck, chance, check_table, coded
 from synth_core.analysis.check.unlikely import ALPHA, FACTOR, unlikely
@@ -366,3 +367,13 @@ def test_groups_by_codes_of_areas_are_of_single_areas(rng):
     assert found.n_groups == 40 and {each.value for each in found.groups} == {*map(str, range(1, 41))}
     many = pd.DataFrame({"area": np.arange(6000) % 101})
     assert check_table(variables, many, categorical=("area",)).left_out == ("area",)
+
+
+def test_groups_of_a_large_table_are_said_to_be_compared_on_some_of_its_records(rng, monkeypatch):
+    """The line read as if all records had been compared."""
+    area, pay = rng.choice(list("nsew"), 4000), rng.lognormal(10, 1, 4000)
+    variables = [SensitiveValues("pay", pay, pay[None])]
+    public = pd.DataFrame({"area": area})
+    assert "at random" not in groups_words(check_table(variables, public))
+    monkeypatch.setattr(table_check, "MOST_RECORDS", 3999)
+    assert "3,999 records of a table" in groups_words(check_table(variables, public))

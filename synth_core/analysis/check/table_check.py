@@ -131,6 +131,8 @@ class TableCheck:
     unlikely : Unlikely
     left_out : tuple of str
         Columns of too many values to be compared by.
+    groups_sampled : bool
+        Whether groups were compared on `MOST_RECORDS` records at random, since a table has more.
     """
 
     variables: tuple[VariableFit, ...]
@@ -138,6 +140,7 @@ class TableCheck:
     n_groups: int
     unlikely: Unlikely
     left_out: tuple[str, ...]
+    groups_sampled: bool = False
 
 
 def check_result(analysis: AnyAnalysis[Any], result: AnyResult) -> TableCheck:
@@ -179,7 +182,8 @@ def check_coded(
     groups, n_groups = _groups(variables, tables)
     alone = unlikely(tables)
     fits = tuple(_fit(each, alone.values.get(each.name, ()), tables) for each in variables)
-    return TableCheck(fits, groups, n_groups, alone, left_out)
+    sampled = max(len(tables.confidential), variables[0].synthetic.shape[1]) > MOST_RECORDS
+    return TableCheck(fits, groups, n_groups, alone, left_out, sampled)
 
 
 def coded(

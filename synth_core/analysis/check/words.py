@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from synth_core.analysis.check.table_check import ABOVE, BELOW, GroupFit, Share, TableCheck, VariableFit
+from synth_core.analysis.check.table_check import (
+    ABOVE,
+    BELOW,
+    MOST_RECORDS,
+    GroupFit,
+    Share,
+    TableCheck,
+    VariableFit,
+)
 from synth_core.analysis.check.unlikely import UnlikelyCombination
 from synth_core.system.number_text import measured
 
@@ -78,14 +86,19 @@ def combination_words(each: UnlikelyCombination) -> str:
 
 def groups_words(check: TableCheck) -> str:
     """The groups that are furthest off."""
+    sampled = (
+        f" Groups are compared on {MOST_RECORDS:,} records of a table, at random: it has more."
+        if check.groups_sampled
+        else ""
+    )
     if not check.n_groups:
-        return "No group has enough records."
+        return f"No group has enough records.{sampled}"
     if not check.groups:
-        return f"All {check.n_groups:,} groups are within 10 points, or within chance."
+        return f"All {check.n_groups:,} groups are within 10 points, or within chance.{sampled}"
     are = "is" if len(check.groups) == 1 else "are"
     return (
         f"{len(check.groups):,} of {check.n_groups:,} groups {are} off by more than 10 points, such as: "
-        f"{'; '.join(map(group_words, check.groups[:NAMED]))}."
+        f"{'; '.join(map(group_words, check.groups[:NAMED]))}.{sampled}"
     )
 
 
