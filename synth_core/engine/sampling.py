@@ -24,7 +24,7 @@ from synth_core.engine.stan_data import write_data
 from synth_core.errors import Cancelled, FitError
 from synth_core.system import limits
 from synth_core.system.attempts import Attempts
-from synth_core.system.number_text import percent
+from synth_core.system.number_text import ceiling, floored, percent
 from synth_core.system.scratch import working_directory
 
 Progress = Callable[[float], None]  # share done in [0, 1]; raises Cancelled to stop
@@ -56,6 +56,17 @@ class Start:
     inits: tuple[dict[str, np.ndarray], ...]
     inv_metric: np.ndarray
     step_size: float
+
+
+def rhat_text(rhat: float) -> str:
+    """R-hat with three decimals, rounded up: 1.0103 must not read as 1.010, which may be allowed.
+
+    Examples
+    --------
+    >>> rhat_text(1.0103), rhat_text(1.6331), rhat_text(1.0)
+    ('1.011', '1.634', '1.000')
+    """
+    return ceiling(rhat, 3)
 
 
 @dataclass(frozen=True)
@@ -112,12 +123,11 @@ class Diagnostics:
         """What is wrong, in words; empty for a fit that may be used unmarked."""
         problems = []
         if not self.rhat <= self.max_rhat:
-            shown = np.ceil(1000 * self.rhat) / 1000  # 1.0103 must not read as 1.010
-            problems.append(f"R-hat is {shown:.3f} (at most {self.max_rhat:g} is asked)")
+            problems.append(f"R-hat is {rhat_text(self.rhat)} (at most {self.max_rhat:g} is asked)")
         needed = limits.MIN_ESS_PER_CHAIN * self.chains
         lowest = min(self.ess_bulk, self.ess_tail)
         if not lowest >= needed:
-            problems.append(f"effective sample size is {np.floor(lowest):.0f} (at least {needed} is asked)")
+            problems.append(f"effective sample size is {floored(lowest, 0)} (at least {needed} is asked)")
         if self.diverges:
             problems.append(
                 f"{self.divergences} divergent transitions (more draws do not help; a smaller prior scale, fewer "

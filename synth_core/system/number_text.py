@@ -76,9 +76,11 @@ def floored(value: float, decimals: int) -> str:
 
     Examples
     --------
-    >>> floored(0.2599, 2), floored(0.3, 1), floored(-1.234, 2)
-    ('0.25', '0.3', '-1.24')
+    >>> floored(0.2599, 2), floored(0.3, 1), floored(-1.234, 2), floored(math.nan, 0)
+    ('0.25', '0.3', '-1.24', 'nan')
     """
+    if math.isnan(value):
+        return f"{value:g}"
     return ceiling(-value, decimals).removeprefix("-") if value >= 0 else f"-{ceiling(-value, decimals)}"
 
 

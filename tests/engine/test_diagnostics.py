@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from synth_core.engine.sampling import Diagnostics, diagnose
+from synth_core.engine.sampling import Diagnostics, diagnose, rhat_text
 
 
 def test_a_number_beyond_its_limit_is_shown_beyond_it():
@@ -11,6 +11,9 @@ def test_a_number_beyond_its_limit_is_shown_beyond_it():
     assert "R-hat is 1.011 (at most 1.01 is asked)" in words
     assert "effective sample size is 199 (at least 200 is asked)" in words
     assert Diagnostics(1.01, 200.0, 200.0, 0, 2, 2000).problems == ()
+    assert (
+        rhat_text(1.6331) == "1.634" and rhat_text(1.0) == "1.000"
+    )  # where nothing is refused it reads the same
     assert "R-hat is nan" in Diagnostics(float("nan"), 900.0, 900.0, 0, 2, 2000).problems[0]
 
 

@@ -332,7 +332,7 @@ def test_coverage_says_that_a_frozen_risk_map_is_not_that_of_the_study(state, tm
     assert coverage_of(weighted, released, study, cache, tell).words == ("Half of them.", OWN_MAPS)
 
 
-@pytest.mark.parametrize(("rhat", "state_then"), [(1.003, RELEASED), (1.2, REFUSED)])
+@pytest.mark.parametrize(("rhat", "state_then"), [(1.0021, RELEASED), (1.2, REFUSED)])
 def test_chains_of_the_posterior_are_checked_as_those_of_any_fit(
     state, tmp_path, monkeypatch, rhat, state_then
 ):
@@ -349,6 +349,6 @@ def test_chains_of_the_posterior_are_checked_as_those_of_any_fit(
     outcome = release(Request(plan, None, people(2)))
     assert outcome.state == state_then
     assert (
-        f"R-hat {'' if rhat < 1.1 else 'is '}{rhat:.3f}"
+        f"R-hat {'' if rhat < 1.1 else 'is '}{'1.003' if rhat < 1.1 else '1.200'}"
         in {c.key: c.finding for c in outcome.checks}["convergence"]
     )

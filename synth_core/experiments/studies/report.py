@@ -10,10 +10,12 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from synth_core.engine.sampling import rhat_text
 from synth_core.experiments.studies.run_study import StudyOutcome
 from synth_core.experiments.studies.verdicts import AGREES, DIFFERS, SUMMARIES, UNDECIDED, Row
 from synth_core.release.output.bundle import neutral
 from synth_core.system.json_text import json_text
+from synth_core.system.number_text import floored
 from synth_core.system.text_table import aligned
 
 FORMATS = ("table", "csv", "json", "markdown")
@@ -70,8 +72,8 @@ class StudyReport:
             return "Nothing was sampled: what is made of noisy counts has no chains."
         return (
             f"Convergence over {int(fitted.sum()):,} results: R-hat 99 % below "
-            f"{np.nanquantile(rhat, 0.99):.3f}, effective sample size 99 % above "
-            f"{np.nanquantile(ess, 0.01):.0f}, {int(every('divergences').sum()):,} divergent transitions"
+            f"{rhat_text(float(np.nanquantile(rhat, 0.99)))}, effective sample size 99 % above "
+            f"{floored(float(np.nanquantile(ess, 0.01)), 0)}, {int(every('divergences').sum()):,} divergent transitions"
         )
 
 

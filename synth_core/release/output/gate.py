@@ -19,7 +19,7 @@ from synth_core.analysis.any_analysis import AnyResult
 from synth_core.analysis.check.table_check import TableCheck
 from synth_core.data.decided import Decided
 from synth_core.data.units import unit_words
-from synth_core.engine.sampling import Diagnostics
+from synth_core.engine.sampling import Diagnostics, rhat_text
 from synth_core.errors import InputError
 from synth_core.mechanisms.guarantees import COVERED
 from synth_core.mechanisms.schemes import SCHEMES
@@ -33,7 +33,7 @@ from synth_core.release.plan.plan import Plan
 from synth_core.release.plan.plan_terms import ReleaseTerms
 from synth_core.system import limits
 from synth_core.system.characters import sentence
-from synth_core.system.number_text import percent, rounded_up
+from synth_core.system.number_text import floored, percent, rounded_up
 
 Array = NDArray[np.float64]
 
@@ -206,8 +206,8 @@ def _convergence(plan: Plan, fitted: Fitted) -> GateCheck:
     text = (
         "There is no sampler."
         if not diagnostics
-        else f"R-hat {max(d.rhat for d in diagnostics):.3f}, effective sample size "
-        f"{min(min(d.ess_bulk, d.ess_tail) for d in diagnostics):.0f}."
+        else f"R-hat {rhat_text(max(d.rhat for d in diagnostics))}, effective sample size "
+        f"{floored(min(min(d.ess_bulk, d.ess_tail) for d in diagnostics), 0)}."
     )
     if plan.point.rests_on_draw and diagnostics and not problems:
         searched = not np.isnan([d.unseen for d in diagnostics]).any()

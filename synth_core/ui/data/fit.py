@@ -13,6 +13,7 @@ from synth_core.analysis.fit_verdict import FitVerdict
 from synth_core.analysis.model_check import FitCheck
 from synth_core.analysis.records.blocks import common_of, parts_of
 from synth_core.analysis.settings import Settings
+from synth_core.engine.sampling import rhat_text
 from synth_core.experiments.explore.sweep import seconds_per_point
 from synth_core.figures.check import check_figures
 from synth_core.figures.parts import statistic_label
@@ -21,7 +22,7 @@ from synth_core.jobs.task import TaskInput
 from synth_core.jobs.tasks import CheckTask, SensitivityTask
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.cache import content_key
-from synth_core.system.number_text import ceiling
+from synth_core.system.number_text import ceiling, floored
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.board import board
 from synth_core.ui.shared.polling import poll
@@ -226,7 +227,7 @@ def show_check(opened: Fit, column: str | None, level: str | None, above: Any) -
         SHOWN_AS[verdict.level](session.plain(f"{verdict.words} {verdict.advice}"), icon=ICONS[verdict.level])
         st.caption(
             f"{session.plain(level or ALL)}: {check.check.n_records:,} records · {check.density_scale} · R-hat "
-            f"{d.rhat:.3f}, effective draws {d.ess_bulk:.0f}, {d.divergences} divergent"
+            f"{rhat_text(d.rhat)}, effective draws {floored(d.ess_bulk, 0)}, {d.divergences} divergent"
         )
     figures = check_figures(check.check, settings.outcome, column)
     board([], figures, content_key(figures=figures)[:16], False)
