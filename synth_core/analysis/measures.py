@@ -72,15 +72,32 @@ def measure_label(measure: str) -> str:
 
 
 def is_relative(measure: str) -> bool:
-    """Whether a measure is a relative error, read in percent."""
+    """Whether a measure is a relative error."""
     return measure not in (ECDF_MAX, ECDF_AVG)
 
 
+def measure_unit(measure: str) -> str:
+    """What a hundred of a measure are in; empty of the squared difference, which is told as it is.
+
+    Examples
+    --------
+    >>> measure_unit("q90"), measure_unit("ecdf_max"), measure_unit("ecdf_avg")
+    ('%', 'percentage points', '')
+    """
+    return {ECDF_MAX: "percentage points", ECDF_AVG: ""}.get(measure, "%")
+
+
 def value_text(measure: str, value: float) -> str:
-    """A value of a measure as text: percent for relative errors."""
+    """A value of a measure as text, in its unit.
+
+    Examples
+    --------
+    >>> value_text("q90", 0.02), value_text("ecdf_max", 0.0312), value_text("ecdf_avg", 0.00012)
+    ('2 %', '3.12 points', '0.00012')
+    """
     if is_relative(measure):
         return f"{100 * value:.3g} %"
-    return f"{value:.3g}"
+    return f"{100 * value:.3g} points" if measure == ECDF_MAX else f"{value:.3g}"
 
 
 @dataclass(frozen=True)

@@ -65,11 +65,11 @@ def test_a_map_fills_a_target_is_reached_and_a_point_goes_to_compare(new_page):
     assert len(rows) == 10
     assert all(row["guarantee"] and float(row["epsilon"]) > 0 for row in rows)
 
-    number(page, "Difference ≤", 0.2)
+    number(page, "Difference ≤, in points", 20)
     page.get_by_role("button", name="Find the settings").click()
     page.get_by_text("fresh data sets meet it").wait_for(timeout=60_000)
     answer = page.get_by_text(
-        "Largest difference of the distribution functions at most 0.2 in 90 % of data sets"
+        "Largest difference of the distribution functions at most 20 points in 90 % of data sets"
     )
     assert "(asymptotic DP) with" in answer.first.inner_text()
     assert answer.first.bounding_box()["y"] < 320  # above the picture

@@ -383,6 +383,11 @@ def test_the_figure_tells_guarantees_apart():
     assert "one value replaced" in str(figure["traces"])
     assert figure["layout"]["xaxis"]["type"] == "log"
     assert len(figure["table"]["rows"]) == 6
+    assert figure["layout"]["yaxis"]["title"]["text"].startswith(
+        "Largest difference of distributions (percentage points)"
+    )
+    assert figure["layout"]["annotations"][0]["text"] == "target 10 points"
+    assert figure["layout"]["shapes"][0]["y0"] == pytest.approx(10)
     empty = map_figure(points, "q90")
     assert empty["table"]["rows"] == []  # no number, no dot
     assert "data sets" not in empty["reading"]  # and no bar of none of them

@@ -38,25 +38,25 @@ def test_a_band_is_the_mean_and_two_standard_errors():
     traces = {t["name"]: t for t in figure["traces"] if "name" in t}
     mst, sample = traces["MST (zCDP, ρ = ε²/8)"], traces["Sample of 10 % (no guarantee)"]
     assert mst["x"] == [1.0, 4.0]
-    assert mst["y"] == pytest.approx([0.02, 0.008])
-    error = 2 * 0.01 / math.sqrt(3)  # the deviation of 0.01, 0.02, 0.03 is 0.01
+    assert mst["y"] == pytest.approx([2, 0.8])
+    error = 2 / math.sqrt(3)  # the deviation of 1, 2 and 3 points is 1
     assert mst["error_y"]["array"] == pytest.approx([error, 0])
     areas = [t for t in figure["traces"] if t.get("fill") == "toself"]
     mine = next(t for t in areas if t["legendgroup"] == mst["legendgroup"])
-    assert mine["y"] == pytest.approx([0.02 + error, 0.008, 0.008, 0.02 - error])
+    assert mine["y"] == pytest.approx([2 + error, 0.8, 0.8, 2 - error])
     # A group in another legend would set that one in columns, over the others.
     assert all(t["legend"] == "legend3" for t in figure["traces"] if "legendgroup" in t)
-    # The sample has no ε: its line goes from end to end, at the mean, within ± 2 × 0.01 (two runs, 0.02 apart).
-    assert sample["y"] == pytest.approx([0.07, 0.07])
-    assert sample["error_y"]["array"] == pytest.approx([0.02, 0.02])
+    # The sample has no ε: its line goes from end to end, at the mean, within ± 2 × 1 (two runs, 2 points apart).
+    assert sample["y"] == pytest.approx([7, 7])
+    assert sample["error_y"]["array"] == pytest.approx([2, 2])
     assert sample["x"][0] < 1.0 < 4.0 < sample["x"][1] or sample["x"] == figure["layout"]["xaxis"]["range"]
 
 
 def test_the_axis_holds_what_is_better_than_ours():
     y_axis = map_figure(POINTS, "ecdf_max", rivals=bands_of(RUNS))["layout"]["yaxis"]
     low, high = (10**v for v in y_axis["range"]) if y_axis.get("type") == "log" else y_axis["range"]
-    assert low < 0.008
-    assert high > 0.07
+    assert low < 0.8
+    assert high > 7
 
 
 def test_each_epsilon_stands_beside_its_promise():
@@ -69,7 +69,7 @@ def test_each_epsilon_stands_beside_its_promise():
     assert "none can be released here" in figure["reading"]
     rows = [row for row in figure["table"]["rows"] if row[1] == "another synthesizer"]
     assert [row[0] for row in rows] == ["MST", "MST", "Sample of 10 %"]
-    assert "MST, not ours (zCDP, ρ = ε²/8): ε 1.00 error 0.02, ε 4.00 error 0.008" in figure["alt"]
+    assert "MST, not ours (zCDP, ρ = ε²/8): ε 1.00 error 2 points, ε 4.00 error 0.8 points" in figure["alt"]
     pure = map_figure(POINTS, "ecdf_max", rivals=bands_of([run("aim", 2.0, 1, 0.1, "epsilon")]))
     assert "AIM (ε-DP)" in json.dumps(pure["traces"], ensure_ascii=False)
     assert "in the only run" in json.dumps(pure["traces"])
@@ -79,6 +79,6 @@ def test_they_cannot_be_picked_and_are_on_no_frontier():
     figure, alone = (map_figure(POINTS, "ecdf_max", rivals=bands) for bands in (bands_of(RUNS), ()))
     assert not any("customdata" in t for t in figure["traces"] if t.get("legend") == "legend3")
     frontier = [next(t for t in f["traces"] if "frontier" in t.get("name", ""))["y"] for f in (figure, alone)]
-    assert frontier[0] == frontier[1] == [0.05, 0.03]
+    assert frontier[0] == frontier[1] == [5.0, 3.0]
     # An error that is no number is not drawn, and nothing is said of it.
     assert map_figure(POINTS, "q90", rivals=bands_of(RUNS)) == map_figure(POINTS, "q90")

@@ -20,9 +20,9 @@ from synth_core.ui.find_settings.controls import COARSE, MAP_RUN, PERCENTILE, TU
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared import background
 from synth_core.ui.shared.expected import seconds_each
-from synth_core.ui.shared.widgets import number, pick
+from synth_core.ui.shared.widgets import number, number_or_none, pick
 from synth_core.ui.state import session
-from synth_core.ui.state.choices import Choices, ExploreChoices, value_at
+from synth_core.ui.state.choices import Choices, ExploreChoices
 
 QUESTIONS = {
     "accuracy": "Least ε for this accuracy",
@@ -36,10 +36,7 @@ MEASURES = {
     "median": "Error of the median",
     PERCENTILE: "Error of a percentile",
 }
-AT_MOST = {  # of a target: place, bounds, step, format, label
-    ECDF_MAX: ("explore.difference", (0.001, 1.0), 0.01, "%.3f", "Difference ≤"),
-    ECDF_AVG: ("explore.squared", (1e-6, 1.0), 0.0005, "%.5f", "Average ≤"),
-}
+DIFFERENCES = (0.1, 100.0)  # that may be asked for, in percentage points
 
 
 def choose_goal(asked: MapRequest) -> Target | EpsilonTarget:
@@ -172,9 +169,19 @@ def _at_most(measure: str) -> float:
     if is_relative(measure):
         number("Error ≤, in %", "explore.percent", (0.01, 100.0), 0.5, format="%.2f")
         return float(session.choices().explore.percent) / 100
-    place, bounds, step, form, label = AT_MOST[measure]
-    number(label, place, bounds, step, format=form)
-    return float(value_at(session.choices(), place))
+    if measure == ECDF_AVG:
+        number("Average ≤", "explore.squared", (1e-6, 1.0), 0.0005, format="%.5f")
+        return float(session.choices().explore.squared)
+    difference = float(session.choices().explore.difference)
+    points = round(100 * difference, 9)
+    label, usual = "Difference ≤, in points", f"{100 * ExploreChoices().difference:g}"
+    number_or_none(label, "goal difference", points, DIFFERENCES, usual, _take_difference)
+    return difference
+
+
+def _take_difference(points: float | None) -> None:
+    """The largest difference that is accepted, given in percentage points; emptied, it is the usual one."""
+    session.put("explore.difference", ExploreChoices().difference if points is None else points / 100)
 
 
 def _button(asked: MapRequest, wanted: Target | EpsilonTarget) -> None:
