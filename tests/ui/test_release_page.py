@@ -326,3 +326,20 @@ def test_a_cancelled_release_is_told_of_once_its_charge_no_longer_changes(tmp_pa
     job.directory.rmdir()
     at.run(timeout=30)
     assert not at.exception and at.text[0].value == "Cancelled. False" and not at.info
+
+
+def test_the_next_release_of_a_series_is_proposed_under_a_label_that_is_free(tmp_path):
+    """Every one was proposed as the first."""
+    plan, table = planned(Cache(tmp_path), ("area",)), pupils(2)
+
+    def proposed(table):
+        shown = AppTest.from_function(page, args=(plan, table, None)).run(timeout=60)
+        assert not shown.exception
+        return shown.text_input[0].value
+
+    assert proposed(table) == "first"
+    release(Request(plan, None, table, dry_run=True, label="first"))
+    assert proposed(table) == "first"  # which is paid for
+    assert proposed(pupils(3)) == "second"
+    release(Request(plan, None, pupils(3), dry_run=True, label="second"))
+    assert (proposed(table), proposed(pupils(3)), proposed(pupils(4))) == ("first", "second", "third")

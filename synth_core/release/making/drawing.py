@@ -95,8 +95,12 @@ class Request:
 
     @property
     def id(self) -> str:
-        """The identifier of this release: the same plan, table, series and label are the same release."""
-        parts = "\n".join((self.plan.digest, self.fingerprint, self.name, self.label))
+        """The identifier of this release."""
+        return self.id_under(self.label)
+
+    def id_under(self, label: str) -> str:
+        """Its identifier under a label: the same plan, table, series and label are the same release."""
+        parts = "\n".join((self.plan.digest, self.fingerprint, self.name, label))
         return hashlib.sha256(parts.encode()).hexdigest()[:24]
 
 

@@ -33,7 +33,7 @@ def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome 
         st.caption("First a plan and a table.")
         return
     a, c, b = st.columns([2, 1.5, 1], vertical_alignment="bottom")
-    label = release_job.state().label
+    label = release_actions.label()
     key = f"release_label {label}"  # what is stored names the box: another tab may have stored another one
     a.text_input(
         "Label",
@@ -42,7 +42,7 @@ def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome 
         max_chars=limits.NAME_LENGTH,
         on_change=release_actions.take_label,
         args=(key,),
-        help="A second release of the same table needs another label, and is charged again.",
+        help="Another release of the same table needs another label, and is charged again.",
     )
     if lost := release_actions.lost(plan, table):
         st.warning(plain(lost), icon=":material/warning:")

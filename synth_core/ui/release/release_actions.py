@@ -17,6 +17,7 @@ from synth_core.release.ledger.balances import Balance, Reservation
 from synth_core.release.ledger.by_release import by_release
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.making.drawing import Request
+from synth_core.release.making.labels import ordinal, proposed_label
 from synth_core.release.making.outcome import ReleaseOutcome
 from synth_core.release.output.gate_check import FAIL, GateCheck
 from synth_core.release.plan.frozen_map import find_map
@@ -31,7 +32,25 @@ def confirmation() -> str:
     now = release_job.state()
     plan = "" if now.plan is None else now.plan.digest[:12]
     table = "" if now.table is None else now.table.fingerprint
-    return f"confirmed_{plan}_{table}_{now.label}"
+    return f"confirmed_{plan}_{table}_{label()}"
+
+
+def label() -> str:
+    """The label on the desk; where there is none yet one is proposed, and stays until another table comes."""
+    now = release_job.state()
+    if not now.label and now.plan is not None and now.table is not None:
+        now.label = _proposed(now.plan, now.table)
+    return now.label
+
+
+def _proposed(plan: Plan, table: Table) -> str:
+    """The label to begin with; the first where the table does not fit the plan, or the ledger cannot be read."""
+    try:
+        with contextlib.closing(Ledger()) as ledger:
+            entries = ledger.entries(plan.series)
+    except FitError:
+        entries = []
+    return proposed_label(Request(plan, None, table), entries) if _has_columns(plan, table) else ordinal(1)
 
 
 def take_label(key: str) -> None:
@@ -44,7 +63,7 @@ def request_id(plan: Plan, table: Table) -> str:
     """The id of the release of this plan, table and label."""
     key = f"id_of_{confirmation()}"
     if key not in st.session_state:
-        st.session_state[key] = Request(plan, None, table, label=release_job.state().label).id
+        st.session_state[key] = Request(plan, None, table, label=label()).id
     return str(st.session_state[key])
 
 
@@ -132,8 +151,8 @@ def draw_more() -> None:
 
 
 def _start(plan: Plan, table: Table, coverage: int = 0, **asked: Any) -> None:
-    label = slug(release_job.state().label, "The label of the release")
-    request = Request(plan, find_map(plan, [plans_directory()]), table, label=label, **asked)
+    under = slug(label(), "The label of the release")
+    request = Request(plan, find_map(plan, [plans_directory()]), table, label=under, **asked)
     check_schema(plan, request.table)  # the name of the task is of the columns of the plan
     release_job.start(ReleaseTask.of(request, secrets.token_hex(4), coverage), "release")
 

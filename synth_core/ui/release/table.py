@@ -86,7 +86,7 @@ def put_table(table: Table) -> None:
     """Put the table to be released on the desk."""
     now = release_job.state()
     missing = () if now.plan is None else now.plan.missing
-    now.table, now.outcome = table.with_missing(missing), None
+    now.table, now.outcome, now.label = table.with_missing(missing), None, ""
 
 
 def take_table(kind: str, seed: int = 1) -> None:

@@ -32,7 +32,7 @@ class Desk:
     problems: tuple[str, ...] = ()  # of the fit that the plan was made from
     warnings: tuple[str, ...] = ()  # how far its synthetic table was from the tuning table
     table: Table | None = None  # the one to be released
-    label: str = "first"  # of its release
+    label: str = ""  # of its release; empty until one is proposed
     outcome: ReleaseOutcome | None = None  # of the gate, or of the release
     audit: str = ""  # what of an audit goes into the public report
     task: Task[Any] | None = None  # under way
