@@ -39,6 +39,7 @@ FORM = (
     "missing. A rule of every record that compares two columns is COLUMN <= OTHER COLUMN alone. A condition is such as "
     'AGE < 15 and SEX = 1; what holds a space or a sign stands between quotation marks: "age group" = "0-14"'
 )
+_TYPED = re.compile(rf"(?<=\s)(?:{'|'.join(map(re.escape, SIGNS.values()))})(?=\s)")
 _TURNED = str.maketrans("<>", "><")
 _NAMED_ROWS = 5  # rows that break a rule, by their number
 
@@ -188,6 +189,18 @@ def _clause(tokens: Sequence[str]) -> Clause | None:
 
 def _bare(token: str) -> str:
     return token.strip('"')
+
+
+def typeset(text: str) -> str:
+    """Rules, or a sentence with rules in it, with printed signs: for the screen and reports. They are read too.
+
+    Examples
+    --------
+    >>> typeset('The rule AGE <= 14 and SEX != 1 <-> "pay->day" missing')
+    'The rule AGE ≤ 14 and SEX ≠ 1 ↔ "pay->day" missing'
+    """
+    printed = {typed: sign for sign, typed in SIGNS.items()}
+    return _TYPED.sub(lambda found: printed[found[0]], text)
 
 
 def read_rules(texts: Iterable[str]) -> tuple[Rule, ...]:

@@ -9,7 +9,7 @@ from synth_core.data.clauses import Clause
 from synth_core.data.codebook import Codebook, Entry, parse_codebook
 from synth_core.data.decided import Declared, decided
 from synth_core.data.declared import declared_rules
-from synth_core.data.rules import check_conditions, check_table, read_rule, read_rules, rules_of
+from synth_core.data.rules import check_conditions, check_table, read_rule, read_rules, rules_of, typeset
 from synth_core.errors import InputError
 
 PEOPLE = pd.DataFrame({"AGE": [3, 14, 15, None, 40], "age group": ["0-14", "0-14", "15+", "15+", None]})
@@ -28,6 +28,7 @@ PEOPLE = pd.DataFrame({"AGE": [3, 14, 15, None, 40], "age group": ["0-14", "0-14
 def test_a_rule_is_read_and_written_as_it_is_read(text, written):
     assert str(read_rule(text)) == written
     assert read_rule(written) == read_rule(text)
+    assert str(read_rule(typeset(written))) == written  # as the screen shows it
 
 
 @pytest.mark.parametrize(
@@ -53,6 +54,12 @@ def test_a_rule_is_read_and_written_as_it_is_read(text, written):
 def test_what_is_no_rule_is_refused_with_how_one_is_written(text):
     with pytest.raises(InputError, match="A rule is written CONDITION -> COLUMN = VALUE"):
         read_rule(text)
+
+
+def test_rules_are_shown_with_printed_signs():
+    """Whoever typed AGE ≤ 14 ↔ PAY missing was shown AGE <= 14 <-> PAY missing."""
+    assert typeset(str(read_rule("AGE≤14 and SEX≠2↔PAY missing"))) == "AGE ≤ 14 and SEX ≠ 2 ↔ PAY missing"
+    assert typeset(str(read_rule("PAY≥0→BONUS=0"))) == "PAY ≥ 0 → BONUS = 0"
 
 
 def test_an_empty_cell_fulfils_no_condition_and_texts_are_compared_as_written():

@@ -16,6 +16,7 @@ from synth_core.analysis.engines import measured as engine
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.settings import make_settings
+from synth_core.data.rules import typeset
 from synth_core.data.table import Table
 from synth_core.engine.sampling import Diagnostics, Posterior
 from synth_core.errors import FitError, InputError
@@ -143,6 +144,8 @@ def test_a_release_keeps_rules_after_rounding_and_a_table_that_breaks_one_is_ref
     assert outcome.state == RELEASED, [c for c in outcome.checks if c.status == "failed"]
     (check,) = [c for c in outcome.checks if c.key == "rules"]
     assert check.status == "passed" and all(rule in check.public for rule in rules)
+    page = html.unescape(read(outcome, "releasable")["report.html"].decode())
+    assert all(typeset(rule) in page and rule not in page for rule in rules)
     files = read(outcome, "releasable")
     assert "Kept by every synthetic record: area = north and kind = child" in files["report.html"].decode()
     csv = next(

@@ -576,7 +576,7 @@ def test_a_rule_that_the_table_breaks_is_said_at_its_variable_by_row_and_no_valu
     book = BOOK.updated([ruled, Entry(column="hh", kind="number")])
     app = opened(book, changes=[("region", "role", "public, predictor")], monkeypatch=monkeypatch)
     said = next(each.value for each in app.markdown if "breaks the rule" in each.value).replace("\\", "")
-    assert "**degree**" in said and "(row " in said
+    assert "**degree**" in said and "(row " in said and "region = N → degree = low" in said
 
 
 def reading_page():

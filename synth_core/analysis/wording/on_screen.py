@@ -1,8 +1,10 @@
-"""Sentences of both the command line and the app, as the app says them: without names of options."""
+"""Sentences of both the command line and the app, as the app says them: no names of options, rules with their signs."""
 
 from __future__ import annotations
 
 import re
+
+from synth_core.data.rules import typeset
 
 _REPLACED = (
     (re.compile(r"\(--[a-z][\w-]*; in the app, "), "("),
@@ -14,7 +16,7 @@ _REPLACED = (
 
 
 def on_screen(text: str) -> str:
-    """A sentence without the options that stand in its parentheses.
+    """A sentence without the options that stand in its parentheses, its rules typeset.
 
     Examples
     --------
@@ -26,7 +28,9 @@ def on_screen(text: str) -> str:
     'Blocks (several sensitive variables on the page Data).'
     >>> on_screen("Block 'sex': declare its categories, two or more (categories=…).")
     "'sex': declare its categories, two or more."
+    >>> on_screen("The table breaks the rule AGE < 15 <-> PAY missing in 2 rows.")
+    'The table breaks the rule AGE < 15 ↔ PAY missing in 2 rows.'
     """
     for pattern, words in _REPLACED:
         text = pattern.sub(words, text)
-    return text
+    return typeset(text)

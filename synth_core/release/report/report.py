@@ -31,6 +31,7 @@ from synth_core.analysis.utility import percentile_words
 from synth_core.analysis.wording.belief_sentences import at_most, odds_factor, suspicion
 from synth_core.analysis.wording.guarantee_sentences import covers_words, explain
 from synth_core.analysis.wording.headings import in_plain_words
+from synth_core.data.rules import typeset
 from synth_core.data.units import unit_words, values_words
 from synth_core.mechanisms.catalogue import ADJUSTMENTS
 from synth_core.mechanisms.composition import DELTA, epsilon_at, rho_of
@@ -77,7 +78,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["number"] = significant
-    environment.filters |= {"loss": _loss_number, "ceiling": ceiling, "floored": floored}
+    environment.filters |= {"loss": _loss_number, "ceiling": ceiling, "floored": floored, "typeset": typeset}
     environment.globals["combination_words"] = combination_words
     environment.filters["short"] = lambda value: f"{value:.4g}" if isinstance(value, float) else value
     return environment

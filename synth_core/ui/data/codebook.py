@@ -15,6 +15,7 @@ from synth_core.data.codebook import (
     cell_of,
     parse_codebook,
 )
+from synth_core.data.rules import typeset
 from synth_core.errors import InputError
 from synth_core.ui.data.roles import DECLARED_AS, PUBLIC, UNUSED, role_of
 from synth_core.ui.state import session
@@ -104,10 +105,10 @@ def entry_fields(name: str) -> None:
         (
             "rules",
             "Rules",
-            SEPARATOR.join(entry.rules),
+            SEPARATOR.join(map(typeset, entry.rules)),
             f"Structural zeros, which every synthetic record keeps, parted by {SEPARATOR}: AGE < 15 -> INCOME missing; "
             "AGE < 15 -> STATUS = 6 or 7; AGE < 18 -> INCOME <= 50000; WAGES <= INCOME. With <-> it is missing in no "
-            "other record.",
+            "other record. The signs →, ↔, ≤, ≥ and ≠ are read too.",
         ),
     )
     for place, (field, label, value, about) in zip([*st.columns(2), *st.columns(2)], fields, strict=True):

@@ -184,7 +184,7 @@ def show_checks(plan: Plan, outcome: ReleaseOutcome) -> None:
         {
             "Check": c.title,
             "Result": c.status,
-            "Finding (internal)": c.finding,
+            "Finding (internal)": on_screen(c.finding),
             "What to do": on_screen(c.advice),
         }
         for c in outcome.checks
@@ -218,7 +218,7 @@ def show_warnings(outcome: ReleaseOutcome) -> None:
     if warned:
         st.warning(
             "The gate lets this pass, and warns:\n\n"
-            + "\n".join(f"- **{check.title}**: {plain(check.finding)}" for check in warned),
+            + "\n".join(f"- **{check.title}**: {said(check.finding)}" for check in warned),
             icon=ICONS["warning"],
         )
 
