@@ -18,7 +18,7 @@ from synth_core.analysis.subgroups import Group, GroupAccuracy, by_group, in_no_
 from synth_core.analysis.utility import Statistic, statistic_name, statistic_words
 from synth_core.analysis.wording.guarantee_sentences import neighbour_words
 from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.system.number_text import ceiling
+from synth_core.system.number_text import ceiling, measured
 from synth_core.system.text_table import aligned
 
 
@@ -148,7 +148,7 @@ def print_table(analysis: Analysis, results: list[Result], out: Callable[[str], 
     known = flats[0].statistics
     header = ["mechanism", "Δ", "ε", "guarantee", "ECDF max", "ECDF avg", *(s.name for s in known)]
     header += ["zero α", "cens.", "seconds"]
-    rows = [["(confidential)", *[""] * 5, *(f"{s.confidential:.5g}" for s in known), *[""] * 3]]
+    rows = [["(confidential)", *[""] * 5, *(measured(s.confidential) for s in known), *[""] * 3]]
     for flat, star in zip(flats, unfrozen, strict=True):
         rows.append(
             [
@@ -158,7 +158,7 @@ def print_table(analysis: Analysis, results: list[Result], out: Callable[[str], 
                 flat.guarantee.label + (" *" if star else ""),
                 f"{flat.ecdf_max:.4f}",
                 f"{flat.ecdf_avg:.6f}",
-                *(f"{value:.5g}" for value in flat.synthetic.values()),
+                *(measured(value) for value in flat.synthetic.values()),
                 f"{flat.n_zero_weight:,}",
                 f"{flat.n_censored:,}",
                 "cached" if flat.cached else f"{flat.seconds:.2f}",

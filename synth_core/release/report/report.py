@@ -52,7 +52,15 @@ from synth_core.release.report.audit_summary import Audited
 from synth_core.release.report.coverage_summary import Coverage
 from synth_core.release.report.internal_charts import ecdf_chart, growth_chart, weights_chart
 from synth_core.system.characters import isolated, visible
-from synth_core.system.number_text import ceiling, floored, percent, rounded_up, significant
+from synth_core.system.number_text import (
+    ceiling,
+    declared,
+    floored,
+    measured,
+    percent,
+    rounded_up,
+    significant,
+)
 
 RECORD_MEASURES = {  # of whole records
     "k_marginal": "k-marginal score, 1000 at most",
@@ -77,7 +85,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["number"] = significant
+    environment.filters |= {"measured": measured, "declared": declared}
     environment.filters |= {"loss": _loss_number, "ceiling": ceiling, "floored": floored, "typeset": typeset}
     environment.globals["combination_words"] = combination_words
     environment.filters["short"] = lambda value: f"{value:.4g}" if isinstance(value, float) else value
