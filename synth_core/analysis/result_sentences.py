@@ -16,6 +16,7 @@ from synth_core.analysis.wording.guarantee_sentences import (
     about_weights,
     explain,
     local_words,
+    promise_words,
 )
 from synth_core.data.units import unit_words, values_words
 from synth_core.mechanisms.catalogue import Mechanism
@@ -36,8 +37,7 @@ def explained(numbers: ResultNumbers, settings: Settings) -> tuple[Guarantee, li
     reads_current = mechanism.reads_current(numbers.tuned)
     if numbers.several and not guarantee.strict:
         lines = [
-            guarantee.promise,
-            f"Not promised: {guarantee.limits}",
+            *promise_words(guarantee, settings.unit_column),
             about_weights(mechanism.weighted, source, reads_current),
             f"ε = {epsilon_number(numbers.epsilon)} is for everything sensitive about one record withheld, its row "
             "and its predictors kept, over all combinations of the variables' draws. What replacing it costs is not "

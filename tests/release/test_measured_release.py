@@ -256,6 +256,8 @@ def test_a_series_counts_for_one_kind_of_unit(state, kept):
     assert said in {c.key: c.public for c in outcome.checks}["guarantee"]
     report = read(outcome, "releasable")["report.html"].decode()
     assert said in html.unescape(report) and "about one record, all of its blocks" not in report
+    assert "As little for all values of one 'house' replaced" in html.unescape(report)  # of a record, it said
+    assert "one record's" not in html.unescape(report)
     with pytest.raises(InputError, match="Their sum would say nothing of either"):
         release(Request(plan_of(), None, houses(3, 3)))
 

@@ -143,6 +143,29 @@ def _whom(neighbour: Neighbour, unit: str | None) -> str:
     return NEIGHBOURS[neighbour] if unit is None else f"{values_words(unit)}{OF_UNITS[neighbour]}"
 
 
+def promise_words(guarantee: Guarantee, unit: str | None = None) -> list[str]:
+    """What is promised and what is not, in two sentences; where units have several records, about one unit.
+
+    Examples
+    --------
+    >>> from synth_core.mechanisms.catalogue import guarantees
+    >>> promise_words(guarantees()["asymptotic"], "house")[0][:101]
+    "On this table ε = 2Δ, over the draws that were looked at, bounds what taking the terms of one 'house'"
+    """
+    lines = [guarantee.promise, f"Not promised: {guarantee.limits}"]
+    if unit is None:
+        return lines
+    # The longest first: one phrase begins another.
+    of_unit = {
+        "one record's values": values_words(unit),
+        "one record's value": values_words(unit),
+        "one record's term": f"the terms of one '{unit}'",
+    }
+    for words, instead in of_unit.items():
+        lines = [line.replace(words, instead) for line in lines]
+    return lines
+
+
 def local_words(oscillation: float | None, joint: float | None, draws: float) -> str:
     """What one record does over the draws at hand, whatever the unit; empty where it was not measured.
 
@@ -198,7 +221,7 @@ def explain(  # noqa: PLR0913 # each is another part of what is said
     unit : str, optional
         The column of units of several records that ε is for.
     """
-    lines = [guarantee.promise, f"Not promised: {guarantee.limits}", *filter(None, [anchor])]
+    lines = [*promise_words(guarantee, unit), *filter(None, [anchor])]
     if guarantee.secret_seed:
         lines.append(about_weights(weighted, reference, from_current, bool(anchor)))
     of_replacing = guarantee.neighbour == REPLACED

@@ -9,7 +9,7 @@ from synth_core.analysis.records.blocks import shares_of
 from synth_core.analysis.setting_words import acting_settings, setting_value
 from synth_core.analysis.settings import setting_name
 from synth_core.analysis.wording.belief_sentences import epsilon_number, suspicion
-from synth_core.analysis.wording.guarantee_sentences import in_which_sets
+from synth_core.analysis.wording.guarantee_sentences import in_which_sets, promise_words
 from synth_core.analysis.wording.headings import in_plain_words
 from synth_core.data.units import unit_words, values_words
 from synth_core.figures.briefing.charts import Chart, Series
@@ -206,7 +206,7 @@ def _bars(  # a page with its chart twice
 
 def _promise(plan: Plan) -> Page:
     guarantee, settings = plan.terms.guarantee, plan.settings
-    lines = [guarantee.promise, f"Not promised: {guarantee.limits}"]
+    lines = promise_words(guarantee, settings.unit_column)
     if plan.strict:
         lines.insert(0, _suspicion(plan, guarantee))
     unit = unit_words(settings.unit_column, settings.unit_size)
