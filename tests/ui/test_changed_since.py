@@ -144,3 +144,31 @@ def test_numbers_of_other_choices_say_so(kind, own):
     if kind == "division":
         at.session_state["wanted"] = {"marr": 0.01}
         assert said(at)
+
+
+def asked_page(kind):
+    from synth_core.ui.robustness import audit, kinds, studies
+    from synth_core.ui.state import session
+    from tests.ui.test_changed_since import BEGIN
+
+    session.take_over()
+    session.use_example("401ksubs", None, 1)
+    session.current().runs[kind] = BEGIN[kind]()
+    if kind == "study":
+        studies.choose(session.settings(), kinds.LIKE_MINE)
+    else:
+        audit._form(None)
+
+
+def test_boxes_of_a_page_that_is_loaded_again_say_what_the_study_on_it_was_asked_for():
+    """R was 20 above a study of 5."""
+    at = AppTest.from_function(asked_page, args=("study",)).run(timeout=60)
+    assert not at.exception
+    assert [at.number_input(key=f"study_{name}").value for name in ("replicates", "seed", "epsilon")] == [
+        5,
+        1,
+        5.0,
+    ]
+    assert at.text_input[0].value == "60"
+    at = AppTest.from_function(asked_page, args=("audit",)).run(timeout=60)
+    assert not at.exception and at.number_input(key="audit_runs").value == 1_000

@@ -63,17 +63,18 @@ def _form(plan: Plan | None) -> None:
             format_func=lambda key: find_mechanism(key).label,
             key="audit_mechanisms",
         )
+    run = background.current(KIND)
+    shown: Any = None if run is None else run.tasks[0]
     runs = own_number(
         "Runs on each table",
         limits.AUDIT_RUNS,
-        10_000,
+        10_000 if shown is None else shown.asked.runs,
         1_000,
         "audit_runs",
         c,
         help="More runs can refute larger claims, and take longer.",
     )
     _say_power(plan if subject == "plan" else None, chosen, int(runs))
-    run = background.current(KIND)
     busy = run is not None and run.running
     d.button(
         "Run the audit",

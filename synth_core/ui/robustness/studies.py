@@ -80,21 +80,29 @@ def show(kind: str) -> None:
 
 
 def choose(settings: Settings, kind: str) -> tuple[StudyRequest, Any]:
-    """How many databases, and of which: a paper's, or of one's own which targets and sizes; a place for the button."""
+    """How many databases, and of which: a paper's, or of one's own which targets and sizes; a place for the button.
+
+    The boxes start from what the study that is shown was asked for, so that a page that is loaded again agrees with it.
+    """
+    run = background.current(RUNS[kind])
+    before: StudyRequest | None = None if run is None else run.asked
     a, b, c, d, e = st.columns([3, 2, 2, 3, 2], vertical_alignment="bottom")
     replicates = own_number(
         "Simulated databases R",
         limits.REPLICATES,
-        20,
+        20 if before is None else before.replicates,
         10,
         "study_replicates",
         b,
         help="More make it slower and surer; those that are done are kept.",
     )
-    seed = own_number("Seed of the study", limits.SEED, 1, 1, "study_seed", c)
+    seed = own_number(
+        "Seed of the study", limits.SEED, 1 if before is None else before.seed, 1, "study_seed", c
+    )
     if kind == PAPERS:
         names = [name for name, named in NAMED_STUDIES.items() if not named.needs]
-        name = a.selectbox("Study", names, format_func=lambda n: TITLES.get(n, n))
+        place = 0 if before is None else names.index(before.name)
+        name = a.selectbox("Study", names, place, format_func=lambda n: TITLES.get(n, n))
         if name in OURS:
             st.caption("A design of our own; for “published” stands what we expected of it.")
         return StudyRequest(name, int(replicates), int(seed)), e
@@ -103,11 +111,12 @@ def choose(settings: Settings, kind: str) -> tuple[StudyRequest, Any]:
     wanted = [key for key in session.choices().mechanisms if key not in refused]
     refused |= subject.impossible(wanted, subject.settings(settings))
     chosen = [key for key in wanted if key not in refused]
-    epsilon = own_number("Target ε", limits.EPSILON, float(settings.epsilon), 0.5, "study_epsilon", a)
+    usual = float(settings.epsilon) if before is None else before.epsilons[0]
+    epsilon = own_number("Target ε", limits.EPSILON, usual, 0.5, "study_epsilon", a)
     with d:
         sizes = st.text_input(
             "Numbers of records",
-            str(_records(subject)),
+            str(_records(subject)) if before is None else " ".join(map(str, before.rows)),
             help="One or more, separated by blanks: shows how Δ contracts as n grows.",
         )
     labels = ", ".join(find_mechanism(key).label for key in chosen) or "none"
