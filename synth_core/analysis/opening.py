@@ -62,11 +62,18 @@ def opening_of(table: Table) -> Opening:
     usable = [column.name for column in table.offered() if column.kind != "empty"]
     roles = {role: [name for name in usable if _role(entries, name) == role] for role in ("weight", "unit")}
     names = [name for name in usable if _role(entries, name) == "sensitive"] or [table.proposed_outcome]
-    chosen = [(name, opening_model(table, name)) for name in names]
     return Opening(
-        tuple(Block(name, each.model, each.options) for name, each in chosen),
+        tuple(opening_block(table, name) for name in names),
         next(iter(roles["weight"]), None),
         next((entry.column for entry in entries.values() if entry.role == "unit"), None),
+    )
+
+
+def opening_block(table: Table, name: str) -> Block:
+    """A sensitive variable as it opens: one whose codebook declares marks of missing values may be missing."""
+    entry, found = table.codebook.get(name), opening_model(table, name)
+    return Block(
+        name, found.model, found.options, missing=() if entry is not None and entry.missing else None
     )
 
 

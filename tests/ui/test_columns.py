@@ -70,6 +70,17 @@ def test_a_table_opens_with_what_its_codebook_declares():
     }
 
 
+def test_a_sensitive_column_with_declared_marks_of_missing_values_may_be_missing():
+    """The box beside it was not ticked, and its rows were left out."""
+    marked = [
+        Entry(column="income", kind="number", role="sensitive", missing=("-9",)),
+        Entry(column="age", kind="number", missing=("99",)),
+    ]
+    used = table(BOOK.updated(marked))
+    chosen = roles.with_role(first_choices().opening(used), used, "age", roles.SENSITIVE)
+    assert {b.name: b.missing for b in chosen.whole} == {"income": (), "degree": None, "age": ()}
+
+
 @pytest.mark.parametrize(
     ("shift", "model", "scale"), [(1, "lognormal", "log"), (0, "two_part", "log"), (-9, "two_part", "asinh")]
 )

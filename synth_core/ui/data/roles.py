@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from synth_core.analysis.opening import OpeningModel, opening_model
-from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.opening import OpeningModel, opening_block, opening_model
 from synth_core.data.declared import OF_KINDS
 from synth_core.data.table import Table
 from synth_core.errors import InputError
@@ -112,8 +111,7 @@ def with_role(choices: Choices, table: Table, name: str, role: str) -> Choices:
 
 def _added(choices: Choices, table: Table, name: str) -> Choices:
     """The variable as the last one, described from now on."""
-    found = opening_model(table, name)
-    blocks = (*choices.described, Block(name, found.model, found.options))
+    blocks = (*choices.described, opening_block(table, name))
     return choices.model_copy(update={"blocks": blocks}).describing(name)
 
 
