@@ -6,6 +6,7 @@ import streamlit as st
 
 from synth_core.data.column import Column
 from synth_core.data.declared import declared_rules
+from synth_core.data.rules import typeset
 from synth_core.system import limits
 from synth_core.ui.data import advice, fit, model, roles
 from synth_core.ui.data.codebook import PLACE, entry_fields
@@ -90,7 +91,7 @@ def _sensitive(column: Column, ready: Readiness, fits: dict[str, Fit]) -> None:
     if rules := declared_rules(
         browser.table.codebook, roles.sensitive_names(browser.choices), browser.choices.settings.rules
     ):
-        st.caption(session.plain(f"Kept by every synthetic record: {'; '.join(rules)}."))
+        st.caption(session.plain(f"Kept by every synthetic record: {typeset('; '.join(rules))}."))
     if name in fits:
         fit.show(fits[name])
     with st.expander("Anchor of anchored censoring: for a strict ε below 1", key=f"anchor_of {name}"):
