@@ -11,7 +11,7 @@ from synth_core.ui.state.choices import replaced
 from synth_core.ui.state.first_choices import first_choices
 
 
-def compare_page(anchor="pilot", edges=()):
+def compare_page(anchor="pilot", edges=(), typical=None):
     import streamlit as st
 
     from synth_core.ui.compare.controls import tuning
@@ -24,7 +24,7 @@ def compare_page(anchor="pilot", edges=()):
         settings = {"model": "two_part", "transformation": "asinh", "asinh_scale": 5000.0}
         settings |= {"anchor": anchor, "bracket_edges": edges}
         chosen = session.choices().with_settings(**settings).with_mechanisms("anchored")
-        session.change(chosen.model_copy(update={"guess_typical": None, "guess_spread": None}))
+        session.change(chosen.model_copy(update={"guess_typical": typical, "guess_spread": None}))
     tuning(session.choices().mechanisms)
     st.write(f"guess {session.choices().guess}")
 
@@ -48,6 +48,16 @@ def test_compare_asks_for_a_missing_guess_in_the_unit_of_the_variable(anchor):
     assert given == pytest.approx((5000.0 * np.sinh(scaled.mean()), spread), rel=1e-8)
     assert box(at, LOW) is None
     assert not at.exception
+
+
+def test_compare_asks_for_no_more_than_the_data_page_has_not_been_told():
+    """Whoever had said a typical value there was asked for "a guess" here."""
+    at = AppTest.from_function(compare_page, kwargs={"typical": 40000.0}).run(timeout=30)
+    assert not at.exception and any(
+        "how far x spreads around 40,000, which was said on the Data page" in c.value for c in at.caption
+    )
+    at = AppTest.from_function(compare_page).run(timeout=30)
+    assert any("a guess of x that anyone might make" in c.value for c in at.caption)
 
 
 def test_the_boxes_show_the_guess_that_is_there():

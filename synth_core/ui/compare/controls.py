@@ -14,6 +14,7 @@ from synth_core.mechanisms.standards import STANDARDS
 from synth_core.mechanisms.weights import WEIGHT_FUNCTIONS
 from synth_core.models import family
 from synth_core.system import limits
+from synth_core.system.number_text import measured
 from synth_core.ui.compare.named_tables import choose_posterior, choose_tables
 from synth_core.ui.shared.guess_boxes import guess_boxes
 from synth_core.ui.shared.subject import shown_subject
@@ -174,10 +175,13 @@ def _missing_guess(mechanisms: list[str]) -> None:
             "page, under Anchor."
         )
     elif model.needs_guess:
-        st.caption(
-            f"Missing for **{labels}**: a guess of {outcome} that anyone might make who has not seen the table. Later "
-            "it is on the Data page, under Anchor."
+        typical = session.choices().guess_typical
+        missing = (
+            f"a guess of {outcome} that anyone might make who has not seen the table"
+            if typical is None
+            else f"how far {outcome} spreads around {measured(typical)}, which was said on the Data page to be typical"
         )
+        st.caption(f"Missing for **{labels}**: {missing}. Later it is on the Data page, under Anchor.")
         guess_boxes()
 
 
