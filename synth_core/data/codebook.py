@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
 from synth_core.data.cells import SPACES, Numerals
 from synth_core.data.rules import RuleTexts, read_rules
@@ -33,6 +33,17 @@ LONGEST_RANGE = 1_000  # categories that "1 to 12" may stand for
 SEPARATOR = "|"  # of several texts in one cell of a codebook that is a CSV file
 BETWEEN = " to "  # two bounds there
 Role = Literal["", "sensitive", "public", "weight", "unit"]
+ROLE_WORDS: dict[
+    str, Role
+] = {  # as the screen says them, which a codebook may too; a predictor is chosen there
+    "not used": "",
+    "sensitive": "sensitive",
+    "public, predictor": "public",
+    "public, kept": "public",
+    "weight": "weight",
+    "public weight, predictor": "weight",
+    "unit": "unit",
+}
 
 
 class Entry(BaseModel):
@@ -52,7 +63,7 @@ class Entry(BaseModel):
     rules : tuple of str
         Structural zeros of the column, as `data.rules` reads them: AGE < 15 -> INCOME missing.
     role : str
-        "sensitive", "public", "weight", "unit", or "" where it is not said.
+        "sensitive", "public", "weight", "unit", or "" where it is not said; read from `ROLE_WORDS` too.
     note : str
         Why a reader proposes it; no part of what is declared.
     """
@@ -71,6 +82,11 @@ class Entry(BaseModel):
     rules: RuleTexts = ()
     role: Role = ""
     note: str = ""
+
+    @field_validator("role", mode="before")
+    @classmethod
+    def _role(cls, said: Any) -> Any:
+        return ROLE_WORDS.get(said.strip(), said) if isinstance(said, str) else said
 
     @model_validator(mode="after")
     def _consistent(self) -> Entry:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synth_core.data.codebook import Codebook, Entry, cell_of, parse_codebook, texts_of
+from synth_core.data.codebook import ROLE_WORDS, Codebook, Entry, cell_of, parse_codebook, texts_of
 from synth_core.data.outcome import numeric_outcome
 from synth_core.data.readers import ReadOptions
 from synth_core.data.table import declared_again, read_table
@@ -346,3 +346,11 @@ def test_ranges_of_values_that_mean_missing_are_read_from_xml():
 def test_of_several_ranges_of_values_the_outer_ends_are_the_bounds():
     """The last range counted alone."""
     assert ddi('<valrng><range min="0" max="5"/><range min="70" max="90"/></valrng>').bounds == (0, 90)
+
+
+@pytest.mark.parametrize(("said", "role"), ROLE_WORDS.items())
+def test_a_role_may_be_written_as_the_screen_says_it(said, role):
+    """The screen says "public, kept" of what a codebook had to call public."""
+    found = parse_codebook(f'column,kind,role\nage,number,"{said}"\n'.encode(), "book.csv")
+    assert found.columns[0].role == role
+    assert parse_codebook(found.to_json().encode(), "book.json") == found

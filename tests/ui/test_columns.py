@@ -9,8 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from synth_core.analysis.records.feasible import refusal
-from synth_core.data.codebook import Codebook, Entry
+from synth_core.data.codebook import ROLE_WORDS, Codebook, Entry
 from synth_core.data.readers import ReadOptions
+from synth_core.data.rules import typeset
 from synth_core.data.table import Table, read_table
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -127,6 +128,10 @@ def test_the_model_follows_the_kind_that_is_said_of_a_variable():
     found = {b.name: b for b in roles.of_kind(other, used, "age", "category").whole}["age"]
     assert (found.model, found.options) == ("categorical", {"categories": ("1", "2")})
     assert roles.of_kind(other, used, "wt", "category") is other  # not sensitive
+
+
+def test_a_codebook_may_say_every_role_as_the_screen_does():
+    assert set(roles.ROLES) == set(ROLE_WORDS)
 
 
 def test_codes_of_one_size_are_no_amounts():
@@ -274,7 +279,7 @@ def test_a_single_variable_keeps_its_rules_as_whole_records(monkeypatch):
     row = app.session_state["rows"][0]
     assert (row["may_be_missing"], row["share"], row["model"]) == (True, None, "Two-part regression")
     said = [each.value.replace("\\", "").replace("\u2060", "") for each in app.caption]
-    assert f"Kept by every synthetic record: {rule}." in said
+    assert f"Kept by every synthetic record: {typeset(rule)}." in said
     app = opened(
         book,
         changes=[("age", "role", "public, predictor"), ("income", "may_be_missing", False)],

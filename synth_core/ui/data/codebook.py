@@ -9,6 +9,7 @@ import streamlit as st
 from synth_core.data.codebook import (
     BETWEEN,
     LISTS,
+    ROLE_WORDS,
     SEPARATOR,
     Codebook,
     Entry,
@@ -17,7 +18,7 @@ from synth_core.data.codebook import (
 )
 from synth_core.data.rules import typeset
 from synth_core.errors import InputError
-from synth_core.ui.data.roles import DECLARED_AS, PUBLIC, UNUSED, role_of
+from synth_core.ui.data.roles import PUBLIC, UNUSED, role_of
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
 
@@ -180,7 +181,7 @@ def with_roles(browser: Browser) -> Codebook:
     for entry in browser.table.codebook.columns:
         role = role_of(browser.choices, browser.table, entry.column)
         kept = role == UNUSED and entry.role == "sensitive"  # it is never kept as it is, used or not
-        declared = entry.role if kept or (role == PUBLIC and entry.role) else DECLARED_AS[role]
+        declared = entry.role if kept or (role == PUBLIC and entry.role) else ROLE_WORDS[role]
         entries.append(entry.model_copy(update={"role": declared}))
     return Codebook(columns=tuple(entries))
 

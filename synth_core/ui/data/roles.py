@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from synth_core.analysis.opening import OpeningModel, opening_block, opening_model
+from synth_core.data.codebook import ROLE_WORDS
 from synth_core.data.declared import OF_KINDS
 from synth_core.data.table import Table
 from synth_core.errors import InputError
@@ -17,16 +18,7 @@ WEIGHT = "weight"
 WEIGHT_TOO = "public weight, predictor"
 UNIT = "unit"
 UNUSED = "not used"
-ROLES = (UNUSED, SENSITIVE, PREDICTOR, PUBLIC, WEIGHT, WEIGHT_TOO, UNIT)
-DECLARED_AS = {  # the role of a codebook that says the same
-    SENSITIVE: "sensitive",
-    PREDICTOR: "public",
-    PUBLIC: "public",
-    WEIGHT: "weight",
-    WEIGHT_TOO: "weight",
-    UNIT: "unit",
-    UNUSED: "",
-}
+ROLES = (UNUSED, SENSITIVE, PREDICTOR, PUBLIC, WEIGHT, WEIGHT_TOO, UNIT)  # those of `ROLE_WORDS`
 
 
 def sensitive_names(choices: Choices) -> tuple[str, ...]:
@@ -80,7 +72,7 @@ def redeclared(table: Table, name: str, role: str) -> str | None:
         or (before == "sensitive" and role in (PREDICTOR, WEIGHT, WEIGHT_TOO))
         or (before == "public" and role in (SENSITIVE, UNUSED, UNIT))
     ):
-        wanted = DECLARED_AS[role]
+        wanted = ROLE_WORDS[role]
     else:
         return None
     return wanted if wanted != before else None
