@@ -166,6 +166,7 @@ class Model(ABC):
     block_elements: ClassVar[int] = BLOCK_ELEMENTS  # draws x records that log_lik is best asked for at once
     searches: ClassVar[bool] = False  # it knows a search for modes of its own, `unseen`
     cheap_log_lik: ClassVar[bool] = True  # log_lik costs little: bounds may ask for some of it twice
+    estimated: ClassVar[bool] = True  # what a fit takes follows from the numbers of records and draws
     slow: ClassVar[bool] = False  # refits have a shorter warm-up, and a preview is shown meanwhile
     parameters: tuple[str, ...]  # Stan variables that log_lik, cdf and predict need
     adapt_delta: ClassVar[float] = 0.8

@@ -38,6 +38,7 @@ class OrderedLogit(OfCategories):
     label = "Ordered logit regression"
     program = "ordered.stan"
     adapt_delta = 0.99
+    estimated = False  # its steps are short where predictors tell much: then it takes minutes
     uses: ClassVar[frozenset[str]] = frozenset({"categories"})
     block_elements = BLOCK_ELEMENTS // 2
 

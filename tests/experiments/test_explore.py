@@ -31,6 +31,7 @@ from synth_core.experiments.explore.sweep import (
     read_sweep,
     seconds_per_point,
     spread_out,
+    time_words,
 )
 from synth_core.experiments.explore.tuning import tune
 from synth_core.experiments.explore.wording import at_zeros_of, frontier_points, knobs_text, points_csv
@@ -395,6 +396,17 @@ def test_the_figure_tells_guarantees_apart():
     lines = points_csv(points, ("ecdf_max",)).splitlines()
     assert len(lines) == 7
     assert lines[1].startswith("unweighted,no guarantee,20.0")
+
+
+def test_no_number_is_said_of_a_fit_whose_time_is_not_known():
+    """A fit of brackets that took minutes was said to take about 1 s."""
+    assert time_words(["bracketed"], 1.0) == time_words(["lognormal", "ordered"], 1.0) == "seconds or minutes"
+    few, many = (
+        make_settings(outcome="x", model="bracketed", bracket_edges=tuple(range(n)), predictors=("a", "b"))
+        for n in (5, 40)
+    )
+    unweighted = find_mechanism("unweighted")
+    assert seconds_per_point(unweighted, many, 10_000) > 2 * seconds_per_point(unweighted, few, 10_000)
 
 
 def test_the_cost_of_an_own_program_is_estimated_too():

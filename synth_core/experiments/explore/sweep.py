@@ -144,9 +144,10 @@ def seconds_per_point(mechanism: Mechanism, settings: Settings, n_records: int) 
     cost = 0.3 + 0.4 * work
     if mechanism.clamps or family(settings.model).slow:
         cost += 3.0 * settings.chains * (settings.draws + settings.warmup) * n_records / 1e7
-    if "categories" in family(settings.model).uses:
+    n_categories = max(len(settings.categories), len(settings.bracket_edges) - 1)
+    if family(settings.model).uses & {"categories", "bracket_edges"}:
         columns = 1 + len(settings.predictors) + sum(len(each.column_names) for each in settings.earlier)
-        coefficients = columns * max(len(settings.categories) - 1, 1)
+        coefficients = columns * max(n_categories - 1, 1)
         n = min(n_records, MANY_RECORDS)
         cost += CATEGORY_SECONDS * coefficients**2 * draws * n
     if mechanism.standard.of_range:
@@ -168,6 +169,20 @@ def duration(seconds: float) -> str:
         if seconds < size * limit:
             return f"{max(1, round(seconds / size))} {unit}"
     return f"{seconds / 86400:,.0f} days"
+
+
+def time_words(models: Iterable[str], seconds: float) -> str:
+    """How long first fits of these models take; no number where one is slow, or where that of one is not known.
+
+    Examples
+    --------
+    >>> time_words(["lognormal"], 20), time_words(["lognormal", "bracketed"], 20), time_words(["mixture"], 20)
+    ('about 20 s', 'seconds or minutes', 'minutes')
+    """
+    families = [family(model) for model in models]
+    if any(each.slow for each in families):
+        return "minutes"
+    return f"about {duration(seconds)}" if all(each.estimated for each in families) else "seconds or minutes"
 
 
 def estimate(

@@ -12,7 +12,7 @@ from synth_core.analysis.selection import selected
 from synth_core.analysis.settings import Settings
 from synth_core.data.declared import declared_model, declared_settings
 from synth_core.errors import InputError
-from synth_core.experiments.explore.sweep import duration
+from synth_core.experiments.explore.sweep import time_words
 from synth_core.models import build_model, family
 from synth_core.system import limits
 from synth_core.ui.data import fit, missing
@@ -125,7 +125,9 @@ def _longer(name: str) -> Offer:
     changed = choices.with_settings(**longer)
     names, settings = sensitive_names(choices), browser.settings_under(changed)
     return Offer(
-        "Twice the draws", changed, _time(settings.model, len(names) * fit.seconds_of(browser, settings))
+        "Twice the draws",
+        changed,
+        time_words([settings.model], len(names) * fit.seconds_of(browser, settings)),
     )
 
 
@@ -160,12 +162,7 @@ def _offer(browser: Browser, choices: Choices, remedy: Remedy) -> Offer | None:
         build_model(settings.model, selected(browser.table, settings).records, **settings.model_options)
     except InputError:
         return None
-    return Offer(remedy.title, changed, _time(settings.model, fit.seconds_of(browser, settings)))
-
-
-def _time(model: str, seconds: float) -> str:
-    """How long a fit takes: of a slow model a first one takes much longer than the refits that are estimated."""
-    return "takes minutes" if family(model).slow else f"about {duration(seconds)}"
+    return Offer(remedy.title, changed, time_words([settings.model], fit.seconds_of(browser, settings)))
 
 
 def _asks(choices: Choices) -> frozenset[str]:
@@ -257,8 +254,7 @@ def _check(wanted: list[Fit], fits: list[Fit], waiting: bool) -> None:
     )
     n = len({f.variable for f in fits})
     of = "" if n == 1 else f" all {n} sensitive variables"
-    slow = [f.settings.model for f in wanted if family(f.settings.model).slow]
-    time = _time(slow[0] if slow else wanted[0].settings.model, sum(f.seconds for f in wanted))
+    time = time_words([f.settings.model for f in wanted], sum(f.seconds for f in wanted))
     right.caption(
         f"Privacy numbers of a model that does not fit mean little. Fits{of} once without weights: {time}; "
         f"every mechanism starts from that fit."

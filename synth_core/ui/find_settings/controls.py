@@ -16,15 +16,16 @@ from synth_core.experiments.explore.knobs import KNOBS, knobs_of, settings_at
 from synth_core.experiments.explore.point import PointSummary, runs_of_point
 from synth_core.experiments.explore.records_point import check_measure
 from synth_core.experiments.explore.refine import refined
-from synth_core.experiments.explore.sweep import Planned, Sweep, count_points, duration, estimate, plan
+from synth_core.experiments.explore.sweep import Planned, Sweep, count_points, estimate, plan
 from synth_core.experiments.explore.wording import frontier_points
 from synth_core.jobs.task import Task, TaskInput
 from synth_core.jobs.tasks import PointTask
 from synth_core.mechanisms.catalogue import MECHANISMS, find_mechanism
 from synth_core.system import limits
+from synth_core.system.characters import sentence
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared import background
-from synth_core.ui.shared.expected import seconds_each
+from synth_core.ui.shared.expected import expected_words, seconds_each
 from synth_core.ui.shared.subject import Subject, record_subject, say_left_out, show_subject
 from synth_core.ui.shared.widgets import key_of, number, pick
 from synth_core.ui.state import session
@@ -194,8 +195,7 @@ def map_button(asked: MapRequest) -> tuple[str, ...]:
     )
     if not same:
         st.caption(
-            f"About {duration(seconds_of_map(asked))} on {lanes} processes, less where "
-            "points are known; Compare goes first."
+            f"{sentence(_time(asked))} on {lanes} processes, less where points are known; Compare goes first."
         )
     session.show_message(MAP_RUN)
     return key
@@ -207,6 +207,11 @@ def seconds_of_map(asked: MapRequest) -> float:
     counts = count_points(asked.mechanisms, asked.settings, asked.sweeps)
     runs = {key: runs_of_point(find_mechanism(key), asked.settings) for key in counts}
     return sum(count * runs[key] * each[key] for key, count in counts.items()) / manager().n_lanes
+
+
+def _time(asked: MapRequest) -> str:
+    """How long its points take, in words."""
+    return expected_words(asked.subject, asked.settings, asked.mechanisms, seconds_of_map(asked))
 
 
 def coarse_map(asked: MapRequest) -> None:
@@ -225,11 +230,11 @@ def offer_coarse_map(asked: MapRequest) -> None:
     """On an empty page: a button for a few points that take too long to be started by themselves."""
     few = _coarse(asked)
     try:
-        n, seconds = len(map_tasks(few)), seconds_of_map(few)
+        n, time = len(map_tasks(few)), _time(few)
     except InputError:
         return
     st.button(
-        f"Fill a coarse map: {n} points, about {duration(seconds)}",
+        f"Fill a coarse map: {n} points, {time}",
         type="primary",
         key="coarse_map",
         on_click=session.attempt,

@@ -57,10 +57,10 @@ def show(
     """The main area; it refreshes itself while something runs, and only then."""
     active = any(run is not None and run.running for run in map(background.current, RUNS))
     active |= rivals.waits_for_map()
-    seconds = None  # read of stored results, and not at every poll
+    time = None  # read of stored results, and not at every poll
     if asked is not None and wanted is not None and background.current(TUNING_RUN) is None:
-        seconds = goal.seconds_of_search(asked, wanted)
-    poll(_view, POLL_SECONDS if active else None, asked, wanted, key, active, seconds)
+        time = goal.time_of_search(asked, wanted)
+    poll(_view, POLL_SECONDS if active else None, asked, wanted, key, active, time)
 
 
 def _view(
@@ -68,7 +68,7 @@ def _view(
     wanted: Target | EpsilonTarget | None,
     key: tuple[str, ...] | None,
     polling: bool,
-    search_seconds: float | None,
+    search_time: str | None,
 ) -> None:
     filling, tuning, others = map(background.current, RUNS)
     if polling != any(run is not None and run.running for run in (filling, tuning, others)):
@@ -77,8 +77,8 @@ def _view(
     with st.container(key="answer"):  # at least as high as its style says, so that nothing jumps
         if tuning is not None:
             _answer(tuning, asked)
-        elif search_seconds is not None:
-            _before_search(search_seconds)
+        elif search_time is not None:
+            _before_search(search_time)
     with st.container(key="map_status"):  # of one line as a rule, and of two where something failed
         _status(filling, asked, key, measure)
     if others is not None:
@@ -218,11 +218,11 @@ def _status(
     )
 
 
-def _before_search(seconds: float) -> None:
+def _before_search(time: str) -> None:
     """Where the answer will stand, and how long it takes."""
     st.caption(
         "Say above what is to be reached, and press *Find the settings*: the answer appears here, with the error that "
-        f"it reaches. About {duration(seconds)}, less where fits are known."
+        f"it reaches. {sentence(time)}, less where fits are known."
     )
 
 

@@ -11,7 +11,6 @@ import streamlit as st
 from synth_core.analysis.records.table import whole_records
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
-from synth_core.experiments.explore.sweep import duration
 from synth_core.experiments.studies.verdicts import Row
 from synth_core.figures.coverage import coverage_figure
 from synth_core.figures.study import measure_label, study_figure
@@ -20,11 +19,12 @@ from synth_core.jobs.tasks import StudyTask
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.replication.named_studies import NAMED_STUDIES, OURS
 from synth_core.system import limits
+from synth_core.system.characters import sentence
 from synth_core.ui.robustness import claims
 from synth_core.ui.robustness.kinds import INTERVALS, LIKE_MINE, PAPERS
 from synth_core.ui.shared import background
 from synth_core.ui.shared.board import board
-from synth_core.ui.shared.expected import seconds_each
+from synth_core.ui.shared.expected import expected_words, seconds_each
 from synth_core.ui.shared.subject import Subject, record_subject, say_left_out
 from synth_core.ui.shared.waiting import watch
 from synth_core.ui.shared.widgets import own_number
@@ -126,7 +126,8 @@ def choose(settings: Settings, kind: str) -> tuple[StudyRequest, Any]:
     records, numbers = _records(subject), whole(sizes)
     once = sum(seconds_each(subject, settings, chosen).values())
     seconds = replicates * once * sum(n / max(records, 1) for n in numbers)
-    took = f" About {duration(seconds)}, less where databases are known."
+    time = expected_words(subject, settings, chosen, seconds)
+    took = f" {sentence(time)}, less where databases are known."
     frozen = session.current().reference
     on = "" if frozen is None else f" Weights come from the risk reference, {frozen.name}, as on Compare."
     st.caption(session.plain(f"With the mechanisms and settings of Compare: {labels}.{of}{sets}{on}{took}"))
