@@ -18,7 +18,7 @@ from synth_core.analysis.measures import (
 )
 from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.analysis.utility import statistic_words
-from synth_core.analysis.wording.belief_sentences import epsilon_number
+from synth_core.analysis.wording.belief_sentences import epsilon_number, rho_beside
 from synth_core.mechanisms.guarantees import Guarantee
 from synth_core.system import limits
 
@@ -126,6 +126,8 @@ class Verdict:
         Why another data set of the same settings may be judged otherwise; empty where it is sure.
     instead : str
         Of which variables a share was held against the limit in the place of a percentile; empty where of none.
+    named : str
+        That the ε of the rule is the one that was set, where a limit counts another one; else empty.
     """
 
     passed: bool
@@ -133,11 +135,12 @@ class Verdict:
     by: float | None
     doubt: str = ""
     instead: str = ""
+    named: str = ""
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is to be known of it, pass or fail."""
-        return tuple(filter(None, (self.doubt, self.instead)))
+        return tuple(filter(None, (self.doubt, self.instead, self.named)))
 
 
 def measured(measure: str) -> str:
@@ -180,7 +183,16 @@ def judge(policy: Policy, numbers: ResultNumbers, guarantee: Guarantee | None = 
     if policy.percent is not None:  # as a share of its limit, in the unit of that of all
         by = None if found is None else abs(found.error) * policy.percent / policy.limit_of(found.variable)
     doubt = _doubt(policy, numbers, others)
-    return Verdict(not reasons, tuple(reasons), by, doubt, _instead(policy, numbers))
+    named = "" if policy.epsilon is None else _named(guarantee, numbers.epsilon)
+    return Verdict(not reasons, tuple(reasons), by, doubt, _instead(policy, numbers), named)
+
+
+def _named(guarantee: Guarantee, epsilon: float) -> str:
+    """Which ε a rule judges, of a promise whose ε only names a ρ; empty of a pure one."""
+    if guarantee.pure or guarantee.rho is None:
+        return ""
+    names = rho_beside(guarantee.rho(epsilon))
+    return f"The rule judges ε = {epsilon_number(epsilon)} as it was set; a limit by zCDP counts what it names, {names}"
 
 
 def _errors(policy: Policy, numbers: ResultNumbers) -> list[VariableError]:

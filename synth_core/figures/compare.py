@@ -273,7 +273,9 @@ def _verdict(
         return {
             "passed": False,
             "text": "✗ fails" + (", not sure" if verdict.doubt else ""),
-            "reason": "" if said else ". ".join(filter(None, ["; ".join(verdict.reasons), verdict.doubt])),
+            "reason": ""
+            if said
+            else ". ".join(filter(None, ["; ".join(verdict.reasons), verdict.doubt, verdict.named])),
         }
     passing = [guarantees[o["mechanism"]]["verdict"] for o in _same_promise(row, usable)]
     rivals = [other.by for other in passing if other.passed]

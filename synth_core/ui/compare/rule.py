@@ -29,7 +29,8 @@ def rule_popover() -> None:
         _limit(
             "ε of all data sets together, at most",
             "policy.epsilon",
-            "Compare it within one kind of guarantee. Left empty, any ε.",
+            "Compare it within one kind of guarantee. It judges ε as it is set; of a promise in zCDP a limit of the "
+            "page Release counts the ρ that this ε names, as (ε, δ). Left empty, any ε.",
         )
         percentiles = [statistic_name(p) for p in s.percentiles]
         measures = dict.fromkeys([*reversed(percentiles), MEAN, WORST, ECDF_MAX, policy.measure])
