@@ -200,6 +200,22 @@ function halved(text) {
   return `${text.slice(0, at)}<br>${text.slice(at + 1)}`;
 }
 
+const BESIDE_MAPS = 110;  // pixels of a row's names and the scale of colours, beside the margins
+
+// Names over maps side by side stand in as many lines, one above the other, as keep neighbours apart.
+function staggered(layout, width) {
+  const names = layout.annotations ?? [];
+  if (names.length < 2) return layout;
+  const { l = 0, r = 0, t = 0 } = layout.margin ?? {};
+  const size = names[0].font?.size ?? layout.font.size;
+  const widest = Math.max(...names.map(({ text }) => 0.6 * size * Math.max(...text.split('<br>').map((line) => line.length))));
+  const lines = Math.min(Math.ceil(widest / ((width - l - r - BESIDE_MAPS) / names.length)), names.length);
+  if (lines < 2) return layout;
+  const step = 1.4 * size * Math.max(...names.map(({ text }) => text.split('<br>').length));
+  return { ...layout, margin: { ...layout.margin, t: t + (lines - 1) * step },
+    annotations: names.map((name, i) => ({ ...name, yshift: (lines - 1 - (i % lines)) * step })) };
+}
+
 function draw(state) {
   const css = getComputedStyle(state.root);
   const text = css.getPropertyValue('--st-text-color').trim() || '#1b2430';
@@ -208,7 +224,7 @@ function draw(state) {
   state.theme = text + grid;
   for (const figure of state.figures) {
     const card = state.cards.get(figure.key);
-    const layout = state.presenting ? enlarged(themed(figure.layout, colors), stageSize()) : themed(figure.layout, colors);
+    let layout = state.presenting ? enlarged(themed(figure.layout, colors), stageSize()) : themed(figure.layout, colors);
     layout.paper_bgcolor = layout.plot_bgcolor = 'rgba(0,0,0,0)';
     layout.font = { size: figure.height ? 14 : 12, ...layout.font, color: text, family: css.fontFamily };
     for (const name of Object.keys(layout)) {
@@ -217,6 +233,7 @@ function draw(state) {
       const wide = 0.55 * (title?.font?.size ?? 1.2 * layout.font.size) * (title?.text?.length ?? 0);
       if (name.startsWith('y') && wide > 0.75 * card.plot.clientHeight) layout[name].title = { ...title, text: halved(title.text) };
     }
+    layout = staggered(layout, card.plot.clientWidth);
     card.plot.setAttribute('aria-label', `${figure.title}. ${figure.alt}`);
     working(card, window.Plotly.react(card.plot, lifted(state, themed(figure.traces, colors)), layout,
       // Named one by one: plotly.js also has buttons that send a chart to its makers.
