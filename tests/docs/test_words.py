@@ -39,6 +39,11 @@ def test_what_is_only_for_statisticians_is_among_the_details():
     assert not re.search("Δ|nats|ECDF|R-hat|Lipschitz", " ".join(word.plain for word in FIGURES.values()))
 
 
+def test_nats_are_explained_where_a_page_first_has_them():
+    for word in (COLUMNS["delta"], RECORD_COLUMNS["delta"], FIGURES["bounds"]):
+        assert "nats: natural logarithms" in word.about, word
+
+
 def test_every_part_of_a_mechanism_has_words():
     assert ADJUSTMENTS.keys() == catalogue.ADJUSTMENTS.keys()
     assert all(likelihood.plain for likelihood in LIKELIHOODS.values() if likelihood is not PLAIN)

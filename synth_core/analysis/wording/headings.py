@@ -57,9 +57,9 @@ COLUMNS = {  # of the results, in the order of the screen
     "delta": Word(
         "Δ (nats)",
         "Delta, Δ",
-        "The largest weighted log-likelihood; where ε is measured, it is twice as large. Local: how far one record's "
-        "leaving changes the posterior over the draws, whatever the unit, its effect on the weights of others included "
-        "where it is known. No guarantee.",
+        "The largest weighted log-likelihood, in nats: natural logarithms. Where ε is measured, it is twice as large. "
+        "Local: how far one record's leaving changes the posterior over the draws, whatever the unit, its effect on "
+        "the weights of others included where it is known. No guarantee.",
         detail=True,
     ),
     "ecdf_max": Word(
@@ -132,7 +132,7 @@ FIGURES = {
         "Privacy: how far each record can sway the result",
         "Lipschitz bound, Δᵢ",
         "How far single records can sway the result, each by its Lipschitz bound: a shape is wide where many records "
-        "are, and its diamond is the largest, Δ. Lower is more private.",
+        "are, and its diamond is the largest, Δ, in nats: natural logarithms. Lower is more private.",
     ),
     "ecdf": Word(
         "Accuracy: distribution of the values",

@@ -13,6 +13,7 @@ from synth_core.analysis.fit_verdict import FitVerdict
 from synth_core.analysis.model_check import FitCheck
 from synth_core.analysis.records.blocks import common_of, parts_of
 from synth_core.analysis.settings import Settings
+from synth_core.analysis.wording.headings import COLUMNS
 from synth_core.engine.sampling import rhat_text
 from synth_core.experiments.explore.sweep import seconds_per_point
 from synth_core.figures.check import check_figures
@@ -41,6 +42,11 @@ ICONS = {
 }
 ASKED = "fit_asked"  # keys of the fits that were asked for here
 QUICK_SECONDS = 0.3
+DELTA, GAP = COLUMNS["delta"], f"{COLUMNS['gap'].plain}, in points"
+SAMPLER = (
+    "Whether the sampler's chains agree. R-hat: how much further apart draws of all chains lie than those of one, 1 "
+    "where they agree. Effective draws: how many independent ones they are worth. Divergent: steps that went astray."
+)
 LEVELS = ("misfit", "unknown", "todo", "roughly", "fits")  # the worst first
 WORDS = {"fits": "fits", "roughly": "fits roughly", "misfit": "does not fit", "unknown": "not converged"}
 
@@ -227,7 +233,8 @@ def show_check(opened: Fit, column: str | None, level: str | None, above: Any) -
         SHOWN_AS[verdict.level](session.plain(f"{verdict.words} {verdict.advice}"), icon=ICONS[verdict.level])
         st.caption(
             f"{session.plain(level or ALL)}: {check.check.n_records:,} records · {check.density_scale} · R-hat "
-            f"{rhat_text(d.rhat)}, effective draws {floored(d.ess_bulk, 0)}, {d.divergences} divergent"
+            f"{rhat_text(d.rhat)}, effective draws {floored(d.ess_bulk, 0)}, {d.divergences} divergent",
+            help=SAMPLER,
         )
     figures = check_figures(check.check, settings.outcome, column)
     board([], figures, content_key(figures=figures)[:16], False)
@@ -249,15 +256,19 @@ def show_sensitivity(settings: Settings) -> None:
         pd.DataFrame(
             {
                 "Priors' scale ×": row.factor,
-                "Δ (nats)": row.numbers.lipschitz_bound,
+                DELTA.plain: row.numbers.lipschitz_bound,
                 "ε": row.numbers.epsilon,
-                "Largest ECDF difference": row.numbers.ecdf_max,
+                GAP: 100 * row.numbers.ecdf_max,
                 **{statistic_label(k): v for k, v in row.numbers.synthetic.items()},
                 "Converged": "yes" if not row.numbers.problems else "no",
             }
             for row in answer
         ).round(4),
         hide_index=True,
+        column_config={
+            DELTA.plain: st.column_config.NumberColumn(help=DELTA.about),
+            GAP: st.column_config.NumberColumn(help=COLUMNS["gap"].about),
+        },
     )
     guarantee = find_mechanism(chosen).guarantee(browser.weights_from)
     st.caption(

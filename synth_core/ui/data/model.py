@@ -164,7 +164,7 @@ def declare_bounds() -> None:
 
 
 ANCHORS = {
-    "pilot": "A pilot on a part of this table",
+    "pilot": "A pilot: a first fit, of a part of this table",
     "counts": "Noisy counts of this table",
     "series": "What its series released before",
     "counts+series": "Noisy counts first, then what its series released",
@@ -230,6 +230,7 @@ def pilot_share() -> None:
         "Share in the pilot",
         "settings.pilot_share",
         limits.PILOT_SHARE,
-        help="A record enters the pilot or the release. At 1 all enter both, and each takes half of ε: for small "
-        "tables. At 0 there is no pilot, and the guess is the anchor.",
+        help="The pilot is a first fit, private too, that says where values lie; the release starts from it. A record "
+        "enters the pilot or the release. At 1 all enter both, and each takes half of ε: for small tables. At 0 there "
+        "is no pilot, and the guess is the anchor.",
     )
