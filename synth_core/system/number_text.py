@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, Context, Decimal
 
+EXACT_DIGITS = 9  # of a table's value: more come of a draw that was not rounded
 LARGE = 1e15  # beyond, a number is written with a power of ten
 
 
@@ -30,6 +31,18 @@ def declared(value: float) -> str:
     ('10,000', '0.25', '1,234,567.5', '1e+20')
     """
     return f"{value:,.12g}" if abs(value) < LARGE else f"{value:.12g}"
+
+
+def exact(value: float) -> str:
+    """A value of a table with all of its digits, where they are nine at most; else as one that was measured.
+
+    Examples
+    --------
+    >>> exact(1234567.0), exact(1234.25), exact(2.176333295969016), exact(388626.57754899563)
+    ('1,234,567', '1,234.25', '2.176', '388,627')
+    """
+    text = declared(value)
+    return text if sum(map(str.isdigit, text)) <= EXACT_DIGITS else measured(value)
 
 
 def signed(value: float, digits: int = 1) -> str:

@@ -48,7 +48,7 @@ from synth_core.release.plan.planning import Decision, make_plan
 from synth_core.release.report import report
 from synth_core.release.state import private_directory
 from synth_core.system.cache import Cache
-from synth_core.system.number_text import declared
+from synth_core.system.number_text import exact
 from tests.conftest import PYTHON, ROOT
 
 pytestmark = pytest.mark.stan
@@ -133,7 +133,7 @@ def test_a_release_from_plan_to_bundle(request_, state, tmp_path):
     assert (table["z"].to_numpy() != request_.table.frame["z"].to_numpy()).sum() > 250
     np.testing.assert_allclose(table["x"], table["x"].round(4), rtol=0, atol=1e-12)
     # The report had five digits of what the table has exactly.
-    assert all(f'<td class="number">{declared(end)}</td>' in report for end in (table.x.min(), table.x.max()))
+    assert all(f'<td class="number">{exact(end)}</td>' in report for end in (table.x.min(), table.x.max()))
     paths = publish(outcome, tmp_path / "out")
     assert [stat.S_IMODE(p.stat().st_mode) for p in paths] == [0o600, 0o600]
     assert not (state / "pending" / outcome.id).exists()

@@ -54,7 +54,7 @@ from synth_core.release.report.internal_charts import ecdf_chart, growth_chart, 
 from synth_core.system.characters import isolated, visible
 from synth_core.system.number_text import (
     ceiling,
-    declared,
+    exact,
     floored,
     measured,
     percent,
@@ -85,7 +85,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"measured": measured, "declared": declared}
+    environment.filters |= {"measured": measured, "exact": exact}
     environment.filters |= {"loss": _loss_number, "ceiling": ceiling, "floored": floored, "typeset": typeset}
     environment.globals["combination_words"] = combination_words
     environment.filters["short"] = lambda value: f"{value:.4g}" if isinstance(value, float) else value
