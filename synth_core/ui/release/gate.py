@@ -7,6 +7,7 @@ import streamlit as st
 
 from synth_core.analysis.setting_words import POSTERIORS
 from synth_core.analysis.wording.on_screen import on_screen
+from synth_core.data.rules import typeset
 from synth_core.data.table import Table
 from synth_core.errors import FitError
 from synth_core.release.ledger.balances import Reservation
@@ -14,7 +15,7 @@ from synth_core.release.ledger.by_release import ABOUT
 from synth_core.release.ledger.limit_room import largest_next, limit_spent, other_words, over_limit
 from synth_core.release.making.outcome import MORE, REFUSED, REPEATED, ReleaseOutcome
 from synth_core.release.making.releasing import charge_words, named_by, stays_charged
-from synth_core.release.output.gate_check import WARN
+from synth_core.release.output.gate_check import WARN, GateCheck
 from synth_core.release.plan.plan import Plan
 from synth_core.system import limits
 from synth_core.system.characters import sentence
@@ -184,7 +185,7 @@ def show_checks(plan: Plan, outcome: ReleaseOutcome) -> None:
         {
             "Check": c.title,
             "Result": c.status,
-            "Finding (internal)": on_screen(c.finding),
+            "Finding (internal)": _finding(c),
             "What to do": on_screen(c.advice),
         }
         for c in outcome.checks
@@ -212,13 +213,18 @@ def show_checks(plan: Plan, outcome: ReleaseOutcome) -> None:
     show_look(outcome)
 
 
+def _finding(check: GateCheck) -> str:
+    """What a check found; rules with their signs, and names as they are."""
+    return typeset(check.finding) if check.key == "rules" else check.finding
+
+
 def show_warnings(outcome: ReleaseOutcome) -> None:
     """What the gate warns of, before the button that releases."""
     warned = [check for check in outcome.checks if check.status == WARN]
     if warned:
         st.warning(
             "The gate lets this pass, and warns:\n\n"
-            + "\n".join(f"- **{check.title}**: {said(check.finding)}" for check in warned),
+            + "\n".join(f"- **{check.title}**: {plain(_finding(check))}" for check in warned),
             icon=ICONS["warning"],
         )
 
