@@ -146,18 +146,14 @@ def parts_of(blocks: Sequence[Block], common: dict[str, Any]) -> tuple[Part, ...
         epsilon = share * total
         if math.isclose(epsilon, limits.EPSILON[0]):  # a third of 0.03 is short of 0.01 by its last bits
             epsilon = limits.EPSILON[0]
-        place = {"epsilon": epsilon}
+        # Whether a part can be fitted under so little is asked of who fits it, see `require_division`.
+        place = {"epsilon": max(epsilon, limits.EPSILON[0]) if total >= limits.EPSILON[0] else epsilon}
         place |= {"seed": _seed(common.get("seed", Settings.model_fields["seed"].default), len(parts))}
         try:
-            if total >= limits.EPSILON[0] > epsilon:
-                raise InputError(
-                    f"An ε of {total:g} for a record leaves {significant(epsilon)} for it, and the least is "
-                    f"{limits.EPSILON[0]:g}: take an ε of {rounded_up(limits.EPSILON[0] / share, 3)} or more, or a "
-                    "larger share."
-                )
             settings = make_settings(**common | {"earlier": earlier} | own | place)
         except InputError as error:
             raise InputError(f"Block '{block.name}': {error}") from None
+        settings = settings.model_copy(update={"epsilon": epsilon})
         parts.append(Part(block, settings, share, of_missing))
         return settings
 
@@ -176,6 +172,18 @@ def parts_of(blocks: Sequence[Block], common: dict[str, Any]) -> tuple[Part, ...
         settings = add(block, value_share, False, outcome=block.name, model=block.model, **block.options)
         earlier = (*earlier, _earlier(block, settings))
     return tuple(parts)
+
+
+def require_division(parts: Sequence[Part]) -> None:
+    """Refuse an epsilon of which a part would be fitted under less than can be; raises InputError."""
+    total = sum(part.settings.epsilon for part in parts)
+    for part in parts:
+        if (own := part.settings.epsilon) < limits.EPSILON[0]:
+            raise InputError(
+                f"Block '{part.block.name}': An ε of {significant(total)} for a record leaves {significant(own)} for it, "
+                f"and the least is {limits.EPSILON[0]:g}: take an ε of {rounded_up(limits.EPSILON[0] / part.share, 3)} or "
+                "more, or a larger share."
+            )
 
 
 def _earlier(block: Block, settings: Settings) -> EarlierVariable:

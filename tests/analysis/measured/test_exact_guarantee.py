@@ -129,7 +129,9 @@ def choice(monkeypatch):
     monkeypatch.setattr(measuring, "CHOICE_SHARE", 0.5)
     monkeypatch.setattr(measuring, "FIRST_SHARE", 0.3)
     monkeypatch.setattr(measuring, "SURE", 0.0)
-    monkeypatch.setattr(measuring, "mean_noise", lambda deviation, size: 1.5)  # which two records exceed or do not
+    monkeypatch.setattr(
+        measuring, "mean_noise", lambda deviation, size: 1.5
+    )  # which two records exceed or do not
 
 
 def chosen_excess(records, i, other):

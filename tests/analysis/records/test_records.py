@@ -189,12 +189,16 @@ def test_bad_blocks_are_refused_in_words(table, kept):
             Block("work", "categorical", WORK.options))  # fmt: skip
     refused("'income' must be a number", Block("income", "two_part"))
     refused("about one sensitive variable", SEX, match_epsilon="weighted")
-    refused("Block 'sex': An ε of 0.015 for a record leaves 0.0075 for it, and the least is 0.01: take an ε of 0.02",
-            SEX, WORK, epsilon=0.015)  # fmt: skip
     refused(
         "Block 'income': The unit \(--unit\) must be above 0",
         Block("income", "two_part", {"unit": -1.0}, ("N",)),
     )
+    few = RecordsAnalysis(table, (SEX, WORK), COMMON | {"epsilon": 0.015}, kept)
+    divided = "Block 'sex': An ε of 0.015 for a record leaves 0.0075 for it, and the least is 0.01: take an ε of 0.02"
+    with pytest.raises(InputError, match=divided):
+        few.run("censored")
+    # Noisy tables are not divided among variables: of twelve an ε of 0.5 was refused.
+    assert few.run("measured").epsilon == pytest.approx(0.015)
     empty = Table("t", people(1).assign(income="N"))
     with pytest.raises(InputError, match="'income' has no value"):
         whole_records(empty, BLOCKS, ("age",))
