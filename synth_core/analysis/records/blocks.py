@@ -178,11 +178,12 @@ def require_division(parts: Sequence[Part]) -> None:
     """Refuse an epsilon of which a part would be fitted under less than can be; raises InputError."""
     total = sum(part.settings.epsilon for part in parts)
     for part in parts:
-        if (own := part.settings.epsilon) < limits.EPSILON[0]:
+        own = part.settings.epsilon
+        if own < limits.EPSILON[0]:
+            enough = rounded_up(limits.EPSILON[0] / part.share, 3)
             raise InputError(
-                f"Block '{part.block.name}': An ε of {significant(total)} for a record leaves {significant(own)} for it, "
-                f"and the least is {limits.EPSILON[0]:g}: take an ε of {rounded_up(limits.EPSILON[0] / part.share, 3)} or "
-                "more, or a larger share."
+                f"Block '{part.block.name}': An ε of {significant(total)} for a record leaves {significant(own)} for "
+                f"it, and the least is {limits.EPSILON[0]:g}: take an ε of {enough} or more, or a larger share."
             )
 
 
