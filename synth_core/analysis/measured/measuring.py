@@ -33,7 +33,6 @@ ALL_TRIPLES = 60  # up to so many are counted without a choice
 # goes to those that are chosen, and to the first ones of several columns again; of it one that is chosen has
 FIRST_SHARE, CHOICE_SHARE = 0.6, 0.05
 CHOSEN = 3  # times as much as another
-CANDIDATES = 60  # among so many is chosen: the noise of a distance grows with them
 SURE = 1.5  # deviations of its noise that are taken off a distance: else small tables are chosen by chance
 FINE_BINS = 8  # of a bracket
 RESOLUTION = 100  # of the scores that triples are chosen by: noise is added to integers
@@ -184,9 +183,8 @@ def measure(
     else:
         tables = counter.by_size(first, FIRST_SHARE * left)
         again = [columns for columns in first if len(columns) > 1] or first
-        asked = others if public.named else likeliest(public, others, tables)
         later = (1 - FIRST_SHARE - CHOICE_SHARE) * left
-        chosen = counter.chosen(asked, CHOICE_SHARE * left, later, len(again), expected(tables, asked))
+        chosen = counter.chosen(others, CHOICE_SHARE * left, later, len(again), expected(tables, others))
         part = later * _part(len(chosen), len(again))
         tables += counter.counted(chosen, part)
         tables = together([*tables, *counter.counted(again, later - part)])
@@ -309,26 +307,6 @@ def _part(n_chosen: int, n_others: int) -> float:
 def mean_noise(deviation: float, size: int) -> float:
     """The expected sum of absolute values of so many normal numbers."""
     return math.sqrt(2 / math.pi) * deviation * size
-
-
-def likeliest(public: PublicSide, triples: Sequence[Columns], tables: Sequence[NoisyTable]) -> list[Columns]:
-    """The triples among which is chosen: three columns seldom hang together of which two do not.
-
-    Those whose weakest noisy pair is furthest from independent, for its size and beyond its noise; a pair of public
-    columns is none.
-    """
-    shape, strength = (*public.shape, *(each.n for each in public.variables)), {}
-    for table in tables:
-        if len(table.columns) == 2:
-            counts = table.counts.reshape([shape[column] for column in table.columns])
-            apart = counts - np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(counts.sum(), 1.0)
-            beyond = float(np.abs(apart).sum()) - mean_noise(table.deviation, counts.size)
-            strength[table.columns] = beyond / math.sqrt(counts.size)
-
-    def weakest(triple: Columns) -> float:
-        return min(strength.get(pair, math.inf) for pair in itertools.combinations(triple, 2))
-
-    return sorted(triples, key=weakest, reverse=True)[:CANDIDATES]
 
 
 def together(tables: Sequence[NoisyTable]) -> list[NoisyTable]:

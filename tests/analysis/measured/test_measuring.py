@@ -11,17 +11,14 @@ from synth_core.analysis.measured.cells import WHOLE, PublicSide, public_codes
 from synth_core.analysis.measured.log_linear import NoisyTable
 from synth_core.analysis.measured.measuring import (
     ALL_TRIPLES,
-    CANDIDATES,
     CHOICE_SHARE,
     FIRST_SHARE,
     RESOLUTION,
     FineCounts,
     NoiseBudget,
-    _Counter,
     candidates,
     fine_edges,
     fine_table,
-    likeliest,
     measure,
     tables_told,
     together,
@@ -194,19 +191,6 @@ def test_where_no_triple_is_beyond_its_noise_pairs_have_the_whole_budget(rng):
     alone = sum(1 / (2 * t.deviation**2) for t in measured.tables if len(t.columns) == 1)
     assert pairs == pytest.approx((FIRST_SHARE * 5 / 7 + 1 - FIRST_SHARE - CHOICE_SHARE) * 0.9 * 0.01)
     assert alone == pytest.approx(FIRST_SHARE * 2 / 7 * 0.9 * 0.01)
-
-
-def test_triples_are_looked_at_whose_weakest_pair_is_strongest(rng):
-    """Three columns of which two do not hang together seldom hang together; of public pairs nothing is asked."""
-    public, codes, _ = side(rng, n_public=2, n_sensitive=4)
-    codes[:, 2] = codes[:, 1] % 3
-    codes[:, 3] = codes[:, 1] // 2
-    budget = NoiseBudget(True, 50.0)
-    pairs, triples = candidates(public)
-    counter = _Counter(public, codes, budget, SeededNoise(1), np.ones(len(codes), dtype=bool))
-    ranked = likeliest(public, triples, counter.counted(pairs, 1.0))
-    assert ranked[0] == (3, 4, 5)
-    assert len(likeliest(public, triples * 20, counter.counted(pairs, 1.0))) == CANDIDATES
 
 
 def test_a_table_that_is_counted_twice_has_the_mean_by_precision(rng):
