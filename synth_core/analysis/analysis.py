@@ -35,7 +35,7 @@ from synth_core.system.entries import get_or_compute
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)  # it is made as a context is, and adds no field
 class Analysis(AnalysisContext):
     """One table and one set of settings, and what mechanisms make of them."""
 
