@@ -71,7 +71,7 @@ def opening_of(table: Table) -> Opening:
 
 def opening_block(table: Table, name: str) -> Block:
     """A sensitive variable as it opens: one whose codebook declares marks of missing values may be missing."""
-    entry, found = table.codebook.get(name), opening_model(table, name)
+    entry, found = table.declared_codebook.get(name), opening_model(table, name)
     return Block(
         name, found.model, found.options, missing=() if entry is not None and entry.missing else None
     )

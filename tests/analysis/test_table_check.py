@@ -376,4 +376,6 @@ def test_groups_of_a_large_table_are_said_to_be_compared_on_some_of_its_records(
     public = pd.DataFrame({"area": area})
     assert "at random" not in groups_words(check_table(variables, public))
     monkeypatch.setattr(table_check, "MOST_RECORDS", 3999)
-    assert "3,999 records of a table" in groups_words(check_table(variables, public))
+    assert "Groups are compared on 50,000 records of a table, at random" in groups_words(
+        check_table(variables, public)
+    )

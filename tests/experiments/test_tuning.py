@@ -140,7 +140,7 @@ def test_an_epsilon_is_never_exceeded_and_nearly_used(kept, asked, name):
     assert words.startswith(f"Best accuracy at ε of at most {asked:g}: ε = ")
     error = answer.point.bands["ecdf_max"][1]
     assert reached_text(answer, EpsilonTarget(asked)).startswith(
-        f"Error reached: largest difference of the distribution functions {error:.3g} in the middle"
+        f"Error reached: largest difference of the distribution functions {100 * error:.3g} points in the middle"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from synth_core.analysis.engines import ENGINES
-from synth_core.analysis.records.blocks import Block, common_of, parts_of
+from synth_core.analysis.records.blocks import Block, common_of, parts_of, require_division
 from synth_core.analysis.requirements import (
     require_counting,
     require_pilot,
@@ -38,7 +38,10 @@ def refusal(
         if not blocks:
             _require(mechanism, settings, reference)
             return ""
-        for part in parts_of(blocks, common_of(settings)):
+        parts = parts_of(blocks, common_of(settings))
+        if mechanism.likelihood.samples:
+            require_division(parts)
+        for part in parts:
             try:
                 _require(mechanism, part.settings, reference)
             except InputError as error:

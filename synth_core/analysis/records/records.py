@@ -25,7 +25,6 @@ from synth_core.analysis.records.blocks import (
     Block,
     Part,
     parts_of,
-    require_division,
     scales_in_words,
     settings_of_first,
 )
@@ -291,8 +290,6 @@ class RecordsAnalysis:
         require_several(mechanism)
         if why := refusal(mechanism, self.settings, self.blocks, self.reference is not None):
             raise InputError(why)
-        if mechanism.likelihood.samples:
-            require_division(self.parts)
         for part, each in zip(self.parts, self.analyses(False), strict=True):
             with naming(part):  # before the first fit: what a later block refuses is not said minutes after
                 _ = each.model

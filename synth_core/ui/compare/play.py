@@ -153,7 +153,8 @@ def _tasks(choices: Choices) -> list[Task[Any]]:
     browser = session.current()
     try:
         settings, subject = browser.settings_under(choices), shown_subject()
-        return [subject.task(browser, settings, name) for name in choices.mechanisms]
+        refused = subject.impossible(choices.mechanisms, settings)
+        return [subject.task(browser, settings, name) for name in choices.mechanisms if name not in refused]
     except InputError:
         return []
 
