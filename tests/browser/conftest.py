@@ -103,7 +103,7 @@ class Server:
         """Ask it to end; return the seconds that took."""
         started = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(30)
+        self.process.wait(90)  # beside other work its workers take their time to end
         self.log.close()
         return time.monotonic() - started
 
