@@ -83,7 +83,7 @@ def expected():
 
     from synth_core.jobs.stored_summaries import keep_summary
     from synth_core.system.cache import results_cache
-    from synth_core.ui.shared.expected import seconds_each
+    from synth_core.ui.shared.expected import expected_runs
     from synth_core.ui.shared.subject import Subject
     from synth_core.ui.state import session
     from tests.summary_numbers import numbers
@@ -93,11 +93,11 @@ def expected():
     if not session.current().tables:
         session.use_example("beta", 60, 1)
     settings, subject = session.settings(), Subject()
-    before = seconds_each(subject, settings, ["weighted", "censored"])
+    before = expected_runs(subject, settings, ["weighted", "censored"]).seconds
     task = subject.task(session.current(), settings, "weighted")
     results_cache().put(task.key, {"result": 1})
     keep_summary(results_cache(), task.key, of_numbers(numbers(seconds=7 * before["weighted"])))
-    after = seconds_each(subject, settings, ["weighted", "censored"])
+    after = expected_runs(subject, settings, ["weighted", "censored"]).seconds
     st.write(" ".join(f"{after[key] / before[key]:.3g}" for key in after))
 
 

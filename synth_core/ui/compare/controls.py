@@ -6,6 +6,7 @@ import streamlit as st
 
 from synth_core.analysis.drawing import DRAWING_WORDS, DRAWINGS
 from synth_core.analysis.records.feasible import refusal
+from synth_core.analysis.wording.guarantee_sentences import promise_words
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import ADJUSTMENTS, MECHANISMS, compose, find_mechanism
 from synth_core.mechanisms.likelihoods import LIKELIHOODS
@@ -48,7 +49,7 @@ def choose_mechanisms() -> tuple[str, ...]:
             st.warning(str(error), icon=":material/block:")
         else:
             promised = made.guarantee(session.current().weights_from)
-            st.caption(f"**{made.label}**: {promised.label}. {promised.promise}")
+            st.caption(f"**{made.label}**: {promised.label}. {promise_words(promised)[0]}")
             st.button(
                 "Add",
                 type="primary",

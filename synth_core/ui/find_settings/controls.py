@@ -25,7 +25,7 @@ from synth_core.system import limits
 from synth_core.system.characters import sentence
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared import background
-from synth_core.ui.shared.expected import expected_words, seconds_each
+from synth_core.ui.shared.expected import ExpectedRuns, expected_runs
 from synth_core.ui.shared.subject import Subject, record_subject, say_left_out, show_subject
 from synth_core.ui.shared.widgets import key_of, number, pick
 from synth_core.ui.state import session
@@ -203,15 +203,23 @@ def map_button(asked: MapRequest) -> tuple[str, ...]:
 
 def seconds_of_map(asked: MapRequest) -> float:
     """About how long its points take, in seconds."""
-    each = seconds_each(asked.subject, asked.settings, asked.mechanisms)
+    return _seconds(asked, _once(asked))
+
+
+def _once(asked: MapRequest) -> ExpectedRuns:
+    return expected_runs(asked.subject, asked.settings, asked.mechanisms)
+
+
+def _seconds(asked: MapRequest, once: ExpectedRuns) -> float:
     counts = count_points(asked.mechanisms, asked.settings, asked.sweeps)
     runs = {key: runs_of_point(find_mechanism(key), asked.settings) for key in counts}
-    return sum(count * runs[key] * each[key] for key, count in counts.items()) / manager().n_lanes
+    return sum(count * runs[key] * once.seconds[key] for key, count in counts.items()) / manager().n_lanes
 
 
 def _time(asked: MapRequest) -> str:
     """How long its points take, in words."""
-    return expected_words(asked.subject, asked.settings, asked.mechanisms, seconds_of_map(asked))
+    once = _once(asked)
+    return once.words(_seconds(asked, once))
 
 
 def coarse_map(asked: MapRequest) -> None:

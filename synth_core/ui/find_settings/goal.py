@@ -19,7 +19,7 @@ from synth_core.system import limits
 from synth_core.ui.find_settings.controls import COARSE, MAP_RUN, PERCENTILE, TUNING_RUN, MapRequest
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared import background
-from synth_core.ui.shared.expected import expected_words, seconds_each
+from synth_core.ui.shared.expected import expected_runs
 from synth_core.ui.shared.widgets import number, number_or_none, pick
 from synth_core.ui.state import session
 from synth_core.ui.state.choices import Choices, ExploreChoices
@@ -205,12 +205,12 @@ def _button(asked: MapRequest, wanted: Target | EpsilonTarget) -> None:
 
 def time_of_search(asked: MapRequest, wanted: Target | EpsilonTarget) -> str:
     """How long the search takes, in words."""
-    each = seconds_each(asked.subject, asked.settings, asked.mechanisms)
+    once = expected_runs(asked.subject, asked.settings, asked.mechanisms)
     searches = {m: len(variants_for(m, asked.settings, asked.sweeps)) for m in asked.mechanisms}
     runs = {m: expected_fits(find_mechanism(m), asked.settings, wanted, runs_of_point) for m in searches}
-    seconds = sum(count * runs[m] * each[m] for m, count in searches.items())
+    seconds = sum(count * runs[m] * once.seconds[m] for m, count in searches.items())
     seconds /= min(manager().n_lanes, len(searches))
-    return expected_words(asked.subject, asked.settings, asked.mechanisms, seconds)
+    return once.words(seconds)
 
 
 def _fits_of(key: str, asked: MapRequest, wanted: Target | EpsilonTarget) -> int:

@@ -24,7 +24,7 @@ from synth_core.ui.robustness import claims
 from synth_core.ui.robustness.kinds import INTERVALS, LIKE_MINE, PAPERS
 from synth_core.ui.shared import background
 from synth_core.ui.shared.board import board
-from synth_core.ui.shared.expected import expected_words, seconds_each
+from synth_core.ui.shared.expected import expected_runs
 from synth_core.ui.shared.subject import Subject, record_subject, say_left_out
 from synth_core.ui.shared.waiting import watch
 from synth_core.ui.shared.widgets import own_number
@@ -124,10 +124,9 @@ def choose(settings: Settings, kind: str) -> tuple[StudyRequest, Any]:
     m = session.choices().settings.datasets
     sets = f" Data sets of a release: {m} (page Compare, Sampling)." if kind == INTERVALS else ""
     records, numbers = _records(subject), whole(sizes)
-    once = sum(seconds_each(subject, settings, chosen).values())
-    seconds = replicates * once * sum(n / max(records, 1) for n in numbers)
-    time = expected_words(subject, settings, chosen, seconds)
-    took = f" {sentence(time)}, less where databases are known."
+    once = expected_runs(subject, settings, chosen)
+    seconds = replicates * sum(once.seconds.values()) * sum(n / max(records, 1) for n in numbers)
+    took = f" {sentence(once.words(seconds))}, less where databases are known."
     frozen = session.current().reference
     on = "" if frozen is None else f" Weights come from the risk reference, {frozen.name}, as on Compare."
     st.caption(session.plain(f"With the mechanisms and settings of Compare: {labels}.{of}{sets}{on}{took}"))

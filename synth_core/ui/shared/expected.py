@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from synth_core.analysis.settings import Settings
 from synth_core.experiments.explore.sweep import duration
@@ -13,18 +14,28 @@ from synth_core.ui.shared.subject import Subject
 from synth_core.ui.state import session
 
 
-def expected_words(subject: Subject, settings: Settings, mechanisms: Collection[str], seconds: float) -> str:
-    """How long runs of these mechanisms take, in words; no number where neither Compare nor the models tell one."""
-    browser, cache = session.current(), results_cache()
-    tasks = (subject.task(browser, settings, key) for key in mechanisms)
-    if any(stored_summary(cache, task.key) is not None for task in tasks):
-        return f"about {duration(seconds)}"
-    models = [block.model for block in subject.blocks] or [settings.model]
-    return f"about {duration(seconds)}" if all(family(m).estimated for m in models) else "an unknown time"
+@dataclass(frozen=True)
+class ExpectedRuns:
+    """Seconds of one run of each of some mechanisms, and whether they are told as a number.
+
+    Attributes
+    ----------
+    seconds : mapping of str to float
+        By mechanism: as measured, else as expected times what the measured ones took longer.
+    told : bool
+        Whether Compare measured one of them, or the models tell how long theirs take.
+    """
+
+    seconds: Mapping[str, float]
+    told: bool
+
+    def words(self, seconds: float) -> str:
+        """How long some work takes that is made of these runs, in words; no number where nothing tells one."""
+        return f"about {duration(seconds)}" if self.told else "an unknown time"
 
 
-def seconds_each(subject: Subject, settings: Settings, mechanisms: Iterable[str]) -> dict[str, float]:
-    """Seconds of one run of each mechanism: as measured, else as expected times what the measured ones took longer."""
+def expected_runs(subject: Subject, settings: Settings, mechanisms: Iterable[str]) -> ExpectedRuns:
+    """How long one run of each mechanism takes."""
     browser, cache = session.current(), results_cache()
     tasks = {key: subject.task(browser, settings, key) for key in mechanisms}
     took = {
@@ -34,4 +45,8 @@ def seconds_each(subject: Subject, settings: Settings, mechanisms: Iterable[str]
     }
     expected = {key: task.expected_seconds for key, task in tasks.items()}
     slower = sum(took.values()) / sum(expected[key] for key in took) if took else 1.0
-    return {key: took.get(key, slower * seconds) for key, seconds in expected.items()}
+    models = [block.model for block in subject.blocks] or [settings.model]
+    return ExpectedRuns(
+        {key: took.get(key, slower * seconds) for key, seconds in expected.items()},
+        bool(took) or all(family(model).estimated for model in models),
+    )
