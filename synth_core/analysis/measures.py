@@ -87,6 +87,11 @@ def measure_unit(measure: str) -> str:
     return {ECDF_MAX: "percentage points", ECDF_AVG: ""}.get(measure, "%")
 
 
+def drawn_scale(measure: str) -> float:
+    """What a measure is multiplied by where it is drawn in its unit."""
+    return 100.0 if measure_unit(measure) else 1.0
+
+
 def value_text(measure: str, value: float) -> str:
     """A value of a measure as text, in its unit.
 

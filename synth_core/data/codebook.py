@@ -33,9 +33,8 @@ LONGEST_RANGE = 1_000  # categories that "1 to 12" may stand for
 SEPARATOR = "|"  # of several texts in one cell of a codebook that is a CSV file
 BETWEEN = " to "  # two bounds there
 Role = Literal["", "sensitive", "public", "weight", "unit"]
-ROLE_WORDS: dict[
-    str, Role
-] = {  # as the screen says them, which a codebook may too; a predictor is chosen there
+# Roles as the screen says them, which a codebook may too; a predictor is chosen there.
+ROLE_WORDS: dict[str, Role] = {
     "not used": "",
     "sensitive": "sensitive",
     "public, predictor": "public",

@@ -5,7 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from synth_core.analysis.measures import at_zeros, is_relative, measure_label, measure_unit, value_text
+from synth_core.analysis.measures import (
+    at_zeros,
+    drawn_scale,
+    is_relative,
+    measure_label,
+    measure_unit,
+    value_text,
+)
 from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.analysis.wording.guarantee_sentences import in_which_sets
 from synth_core.experiments.explore.point import PointSummary
@@ -90,7 +97,7 @@ def _hover(point: PointSummary, measure: str) -> str:
 
 
 def _trace(name: str, points: list[PointSummary], measure: str, top: float, picked: str | None) -> Trace:
-    percent = 100.0 if measure_unit(measure) else 1.0
+    percent = drawn_scale(measure)
     look = color(name)
     bands = [[percent * v for v in p.bands[measure]] for p in points]
     middle = [min(b[1], top) for b in bands]  # off the scale: drawn at the edge
@@ -163,7 +170,7 @@ def map_figure(
     rivals : sequence of RivalBand
         Other synthesizers, which are on no frontier and cannot be picked.
     """
-    percent = 100.0 if measure_unit(measure) else 1.0
+    percent = drawn_scale(measure)
     drawn = [p for p in points if all(finite(v) for v in p.bands[measure]) and p.epsilon > 0]
     sound = [p for p in drawn if not p.problems] or drawn
     others = shown_bands(rivals, measure)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from synth_core.analysis.measures import measure_label, measure_unit, value_text
+from synth_core.analysis.measures import drawn_scale, measure_label, value_text
 from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.experiments.rivals.bands import RivalBand, error_text
 from synth_core.experiments.rivals.budget import promise_words
@@ -64,7 +64,7 @@ def _line(
     mine: list[RivalBand], measure: str, x_range: tuple[float, float], y_range: tuple[float, float]
 ) -> list[Trace]:
     look, dash, symbol = rival_look(mine[0].who)
-    percent = 100.0 if measure_unit(measure) else 1.0
+    percent = drawn_scale(measure)
     free = mine[0].epsilon is None
     drawn = mine * 2 if free else mine
     x = list(x_range) if free else [float(band.epsilon or 0) for band in mine]

@@ -23,16 +23,14 @@ from synth_core.analysis.named_tables import most_cells
 from synth_core.mechanisms.noise import Noise, laplace_deviation
 
 WITHIN_SHARE = 0.1  # of the budget, for where numbers lie within their brackets
-SHARES = {
-    1: 0.1,
-    2: 0.25,
-    3: 0.65,
-}  # of the rest, for tables of one column, of two and of three, as far as there are
+# Of the rest, for tables of one column, of two and of three, as far as there are.
+SHARES = {1: 0.1, 2: 0.25, 3: 0.65}
 ALL_TRIPLES = 60  # up to so many are counted without a choice
-# With more, of the rest: for tables that are counted whatever is found, and for choosing among others. What is left
-# goes to those that are chosen, and to the first ones of several columns again; of it one that is chosen has
-FIRST_SHARE, CHOICE_SHARE = 0.6, 0.05
-CHOSEN = 3  # times as much as another
+# With more triples the rest is divided otherwise. What these two leave goes to the triples that are chosen, and to the
+# first tables of several columns, which are counted again.
+FIRST_SHARE = 0.6  # for tables that are counted whatever is found
+CHOICE_SHARE = 0.05  # for choosing among triples
+CHOSEN = 3  # a triple that is chosen has so many times the part of a table that is counted again
 SURE = 1.5  # deviations of its noise that are taken off a distance: else small tables are chosen by chance
 FINE_BINS = 8  # of a bracket
 RESOLUTION = 100  # of the scores that triples are chosen by: noise is added to integers

@@ -85,8 +85,8 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"measured": measured, "exact": exact}
-    environment.filters |= {"loss": _loss_number, "ceiling": ceiling, "floored": floored, "typeset": typeset}
+    environment.filters |= {"measured": measured, "exact": exact, "loss": _loss_number}
+    environment.filters |= {"ceiling": ceiling, "floored": floored, "typeset": typeset}
     environment.globals["combination_words"] = combination_words
     environment.filters["short"] = lambda value: f"{value:.4g}" if isinstance(value, float) else value
     return environment
