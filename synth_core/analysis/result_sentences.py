@@ -17,11 +17,14 @@ from synth_core.analysis.wording.guarantee_sentences import (
     explain,
     local_words,
     promise_words,
+    whom_words,
 )
 from synth_core.data.units import unit_words, values_words
 from synth_core.mechanisms.catalogue import Mechanism
-from synth_core.mechanisms.guarantees import REPLACED, Guarantee
+from synth_core.mechanisms.guarantees import REPLACED, WITHHELD, Guarantee
 from synth_core.models import OwnProgram
+
+ONE_RECORD = "everything sensitive about one record withheld, its row and its predictors kept"
 
 
 def explained(numbers: ResultNumbers, settings: Settings) -> tuple[Guarantee, list[str]]:
@@ -35,13 +38,13 @@ def explained(numbers: ResultNumbers, settings: Settings) -> tuple[Guarantee, li
     mechanism, guarantee = numbers.point, numbers.guarantee
     source = settings.weights_source(mechanism.scheme)
     reads_current = mechanism.reads_current(numbers.tuned)
+    unit = settings.unit_column
     if numbers.several and not guarantee.strict:
         lines = [
-            *promise_words(guarantee, settings.unit_column),
+            *promise_words(guarantee, unit),
             about_weights(mechanism.weighted, source, reads_current),
-            f"ε = {epsilon_number(numbers.epsilon)} is for everything sensitive about one record withheld, its row "
-            "and its predictors kept, over all combinations of the variables' draws. What replacing it costs is not "
-            "measured.",
+            f"ε = {epsilon_number(numbers.epsilon)} is for {whom_words(WITHHELD, unit) if unit else ONE_RECORD}, "
+            "over all combinations of the variables' draws. What replacing it costs is not measured.",
             SEED,
         ]
     else:
@@ -58,14 +61,14 @@ def explained(numbers: ResultNumbers, settings: Settings) -> tuple[Guarantee, li
                 local_words(numbers.oscillation, numbers.oscillation_joint, _worth(numbers)),
                 OWN_TESTED if settings.model == OwnProgram.name and not numbers.several else "",
             ),
-            settings.unit_column,
+            unit,
         )
     if numbers.several:
-        lines[1:1] = [f"{COVERS}."] if guarantee.strict and settings.unit_column is None else []
+        lines[1:1] = [f"{COVERS}."] if guarantee.strict and unit is None else []
         lines.append(SHARES)
     if len(numbers.population) > 1:
         lines.append(populations_words(numbers.population))
-    if of_unit := unit_words(settings.unit_column, settings.unit_size):
+    if of_unit := unit_words(unit, settings.unit_size):
         each = _each_of_unit(mechanism, settings.unit_size)
         more = f" Read “one record” below as all of them: {each}." if settings.unit_size > 1 else ""
         lines.insert(1, of_unit + more)

@@ -16,7 +16,7 @@ from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.records.result import PartResult, RecordsResult
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
 from synth_core.analysis.utility import distinct
-from synth_core.analysis.wording.guarantee_sentences import covers_words, in_which_sets
+from synth_core.analysis.wording.guarantee_sentences import covers_words, in_which_sets, promise_words
 from synth_core.cli.compare_output import errors_json, number, population_json
 from synth_core.cli.data import load_anchor, load_reference, table_of
 from synth_core.cli.quoted import split_quoted, unquoted
@@ -213,7 +213,7 @@ def _print(analysis: RecordsAnalysis, results: list[RecordsResult]) -> None:
     for result in results:
         for problem in result.problems:
             print(f"! {result.mechanism}: a fit has not converged: {problem}")
-        print(f"  {result.mechanism}: {result.guarantee.promise}")
+        print(f"  {result.mechanism}: {promise_words(result.guarantee, analysis.settings.unit_column)[0]}")
         print(f"  {result.mechanism}: {measures_in_words(result.measures)}")
         for line in filter(None, [*map(_of_number, result.numbers), populations_words(result.population)]):
             print(f"  {result.mechanism}, {line}")

@@ -33,7 +33,8 @@ class Guarantee:
     strength : int
         Orders badges: 0 none, 1 asymptotic, 2 strict.
     promise, limits : str
-        What is promised, and what is not.
+        What is promised, and what is not; with the fields of `analysis.wording.guarantee_sentences.promise_words`,
+        which says them of one record, or of a unit of several.
     neighbour : str
         What ε is for: one record's value "withheld" or "replaced".
     rho : callable, optional
@@ -112,7 +113,7 @@ EMPTIED = (
     "Anything about emptying a cell of a variable that is not declared to have missing values: its row leaves, and the "
     "number of records, the scaling of predictors, c and the prior move with it. "
 )
-ONE_VALUE = "As little as ε for one record's value replaced: that costs up to 2ε. "
+ONE_VALUE = "As little as ε for {value} replaced: that costs up to 2ε. "
 CHOSEN = "Anything about settings that were chosen by looking at results on confidential data."
 
 NONE = Guarantee(
@@ -126,7 +127,7 @@ WEIGHTS_SEEN = Guarantee(
     "weights_seen",
     "ε-DP for given weights",
     1,
-    "The mechanism is strict once its weights are given: every weighted term is clamped to ±ε/2. But these "
+    "The mechanism is strict once its weights are given: every weighted term is clamped to {clamp}. But these "
     "weights read the current table.",
     "It is no ε-DP guarantee: one record moves the weights of others, and nothing bounds what that changes, "
     "however many records there are. Freeze the risk map on another table.",

@@ -132,19 +132,25 @@ def neighbour_words(mechanisms: Iterable[Mechanism], unit: str | None = None) ->
     for mechanism in shown:
         labels[mechanism.neighbour].append(mechanism.label.lower())
     first = WITHHELD if labels[WITHHELD] else REPLACED
-    said = f"ε is for {_whom(first, unit)}, {in_which_sets(shown)}."
+    said = f"ε is for {whom_words(first, unit)}, {in_which_sets(shown)}."
     if labels[WITHHELD] and labels[REPLACED]:
         others = " and the ".join(dict.fromkeys(labels[REPLACED]))
         said += f" Of the {others} it is for one replaced: and there a strict mechanism has twice its ε."
     return said
 
 
-def _whom(neighbour: Neighbour, unit: str | None) -> str:
+def whom_words(neighbour: Neighbour, unit: str | None) -> str:
+    """What ε is for: one record's value, or all of one unit of several records, in a clause."""
     return NEIGHBOURS[neighbour] if unit is None else f"{values_words(unit)}{OF_UNITS[neighbour]}"
 
 
 def promise_words(guarantee: Guarantee, unit: str | None = None) -> list[str]:
-    """What is promised and what is not, in two sentences; where units have several records, about one unit.
+    """What is promised and what is not: two texts about one record, or about one unit of several records.
+
+    Parameters
+    ----------
+    unit : str, optional
+        The column of units of several records that ε is for.
 
     Examples
     --------
@@ -152,18 +158,27 @@ def promise_words(guarantee: Guarantee, unit: str | None = None) -> list[str]:
     >>> promise_words(guarantees()["asymptotic"], "house")[0][:101]
     "On this table ε = 2Δ, over the draws that were looked at, bounds what taking the terms of one 'house'"
     """
-    lines = [guarantee.promise, f"Not promised: {guarantee.limits}"]
-    if unit is None:
-        return lines
-    # The longest first: one phrase begins another.
-    of_unit = {
-        "one record's values": values_words(unit),
-        "one record's value": values_words(unit),
-        "one record's term": f"the terms of one '{unit}'",
+    of_record = {
+        "one": "record",
+        "whom": "one record",
+        "value": "one record's value",
+        "term": "one record's term",
     }
-    for words, instead in of_unit.items():
-        lines = [line.replace(words, instead) for line in lines]
-    return lines
+    of_record |= {"values": values_words(None), "clamp": "±ε/2", "scale": "2/ε"}
+    everything, largest = values_words(unit), f"the most records of one '{unit}'"
+    of_unit = {
+        "one": f"'{unit}'",
+        "whom": everything,
+        "value": everything,
+        "term": f"the terms of one '{unit}'",
+    }
+    of_unit |= {
+        "values": everything,
+        "clamp": f"±ε/2 (divided by {largest})",
+        "scale": f"2/ε (times {largest})",
+    }
+    words = of_record if unit is None else of_unit
+    return [text.format(**words) for text in (guarantee.promise, f"Not promised: {guarantee.limits}")]
 
 
 def local_words(oscillation: float | None, joint: float | None, draws: float) -> str:
@@ -225,7 +240,7 @@ def explain(  # noqa: PLR0913 # each is another part of what is said
     if guarantee.secret_seed:
         lines.append(about_weights(weighted, reference, from_current, bool(anchor)))
     of_replacing = guarantee.neighbour == REPLACED
-    whom = _whom(guarantee.neighbour, unit)
+    whom = whom_words(guarantee.neighbour, unit)
     neighbour = f"ε = {rounded_up(epsilon, 4)} is for {whom}{' by any other' if of_replacing else ''}"
     if epsilon_replace and not of_replacing:
         neighbour += (

@@ -31,8 +31,8 @@ ANCHORED = Likelihood(
         "anchored",
         "ε-DP",
         2,
-        "For an exact draw no table and no record exceeds ε: what every record says of θ beyond what it says of a "
-        "fixed anchor is clamped to ±ε/2. " + SUPPORT,
+        "For an exact draw no table and no {one} exceeds ε: what every record says of θ beyond what it says of a "
+        "fixed anchor is clamped to {clamp}. " + SUPPORT,
         _LIMITS,
         rho=bounded_range_rho,
     ),
@@ -40,8 +40,8 @@ ANCHORED = Likelihood(
         "anchored_weighted",
         "ε-DP",
         2,
-        "For an exact draw no table and no record exceeds ε: what every record, weighted, says of θ beyond what it "
-        "says of a fixed anchor is clamped to ±ε/2. " + SUPPORT,
+        "For an exact draw no table and no {one} exceeds ε: what every record, weighted, says of θ beyond what it "
+        "says of a fixed anchor is clamped to {clamp}. " + SUPPORT,
         _LIMITS,
         rho=bounded_range_rho,
     ),

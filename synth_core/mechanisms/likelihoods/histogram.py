@@ -13,7 +13,7 @@ HISTOGRAM = Likelihood(
         "histogram",
         "ε-DP",
         2,
-        "Laplace noise of scale 2/ε on every count gives ε for one record replaced, in one release. A censored one "
+        "Laplace noise of scale {scale} on every count gives ε for {whom} replaced, in one release. A censored one "
         "beside it has its ε for a value withheld, and twice as large for one replaced.",
         "Anything about bounds, bins and an ε that were chosen by looking at the data, or about emptying a cell: its "
         "row leaves.",

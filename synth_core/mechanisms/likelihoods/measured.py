@@ -11,11 +11,16 @@ _TABLES = (
     "Everything about a record's sensitive values is read through noisy counts. It does not rest on a draw, a "
     "sampler's convergence or a seed, and any number of data sets costs what one costs. "
 )
-_LIMITS = (
-    "Anything about emptying a cell of a variable that is not declared to have missing values: its row leaves. As "
-    "little for one record's values replaced: that costs {replaced}. Anything about the public columns, the number of "
-    "records, and the declared categories and edges. " + CHOSEN
-)
+
+
+def _limits(replaced: str) -> str:
+    """What is not promised, given what it costs to replace a record's values."""
+    return (
+        "Anything about emptying a cell of a variable that is not declared to have missing values: its row leaves. As "
+        f"little for {{values}} replaced: that costs {replaced}. Anything about the public columns, the number of "
+        f"records, and the declared categories and edges. {CHOSEN}"
+    )
+
 
 _DECLARED = frozenset({"guess", "guess_zeros", "count_together", "choose_more"})
 
@@ -29,7 +34,7 @@ MEASURED = Likelihood(
         2,
         _TABLES
         + "Gaussian noise gives ρ = ε²/8 (zCDP): what one ε-DP draw of a censored likelihood costs too.",
-        _LIMITS.format(replaced="at most 4ρ, the ρ of 2ε"),
+        _limits("at most 4ρ, the ρ of 2ε"),
         rho=bounded_range_rho,
         one_charge=True,
         secret_seed=False,
@@ -57,7 +62,7 @@ MEASURED_LAPLACE = replace(
         "ε-DP",
         2,
         _TABLES + "Laplace noise gives ε.",
-        _LIMITS.format(replaced="at most 2ε"),
+        _limits("at most 2ε"),
         rho=pure_rho,
         one_charge=True,
         secret_seed=False,

@@ -17,7 +17,7 @@ CENSORED = Likelihood(
         "censored",
         "ε-DP",
         2,
-        "For an exact draw no table and no record exceeds ε: every term of the likelihood is clamped to ±ε/2. "
+        "For an exact draw no table and no {one} exceeds ε: every term of the likelihood is clamped to {clamp}. "
         + SUPPORT,
         _LIMITS,
         rho=bounded_range_rho,
@@ -26,8 +26,8 @@ CENSORED = Likelihood(
         "censored_weighted",
         "ε-DP",
         2,
-        "For an exact draw no table and no record exceeds ε: every weighted term of the likelihood is clamped to ±ε/2. "
-        + SUPPORT,
+        "For an exact draw no table and no {one} exceeds ε: every weighted term of the likelihood is clamped to "
+        "{clamp}. " + SUPPORT,
         _LIMITS,
         rho=bounded_range_rho,
     ),

@@ -20,7 +20,7 @@ WHOLE = Standard(
         "asymptotic",
         "asymptotic DP",
         1,
-        "On this table ε = 2Δ, over the draws that were looked at, bounds what taking one record's term away changes, "
+        "On this table ε = 2Δ, over the draws that were looked at, bounds what taking {term} away changes, "
         "with all weights held. Δ is the largest value seen, and more draws may see a larger one. For other tables of "
         "this kind the papers prove it in the limit of many records, where a weight reads its own record alone.",
         _LOCAL,
