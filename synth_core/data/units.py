@@ -30,6 +30,11 @@ def unit_numbers(table: Table, name: str) -> Sizes:
     return numbers
 
 
+def numbers_of(table: Table, name: str | None) -> Sizes:
+    """The number of the unit of each record of the table; where units are single records, of the record."""
+    return np.arange(table.rows, dtype=np.int64) if name is None else unit_numbers(table, name)
+
+
 def unit_sizes(table: Table, name: str) -> Sizes:
     """How many records of the table the unit of each record has, those that are left out later included."""
     if size_column(name) in table.frame.columns:

@@ -210,12 +210,12 @@ def test_the_density_ratio_against_whole_targets(mechanism, relation):
     """Against both pseudo log-likelihoods in full, record by record, with weights from each table itself."""
     analysis = small().from_current()
     weighted = analysis.weighted(find_mechanism(mechanism))
-    row, value = 7, 0.9 if relation == REPLACED else None
-    neighbour = Neighbour(relation, row, value, "", changed(analysis, row, value))
+    rows, values = np.array([7]), [0.9] if relation == REPLACED else None
+    neighbour = Neighbour(relation, 7, rows, values and values[0], "", changed(analysis, rows, values))
     other = analysis.for_table(neighbour.table)
     there = other.weighted(weighted.mechanism)
     posterior, _ = analysis.fits.posterior(weighted.weights, weighted.censoring)
-    here, beyond = Side(analysis, weighted, row), Side(other, there, row if relation == REPLACED else None)
+    here, beyond = Side(analysis, weighted, rows), Side(other, there, rows if values else rows[:0])
     ratio, _ = neighbour_runs._ratio(here, beyond, relation, posterior)
     picked = np.arange(0, posterior.n_draws, 150)
     totals = []
@@ -378,7 +378,7 @@ def test_large_tables_and_very_short_ones_are_refused():
 
 def test_statistics_of_synthetic_tables_against_numpy(rng):
     analysis = small()
-    neighbour = Neighbour(REMOVED, 5, None, "", analysis.table)
+    neighbour = Neighbour(REMOVED, 5, np.array([5]), None, "", analysis.table)
     sets = rng.random((40, 99))
     found = neighbour_runs.synthetic_statistics(iter([sets[:25], sets[25:]]), 40, neighbour, analysis)
     x = analysis.table.frame["x"][5]
@@ -435,7 +435,7 @@ def test_counts_are_as_whole_in_an_audit_as_in_a_release(cache):
     table = Table("visits", pd.DataFrame({"n": counts}))
     settings = make_settings(outcome="n", model="poisson", bounds=(0, 20), bins="4", epsilon=1.0)
     analysis = Analysis(table, settings, cache, noise=SeededNoise(2))
-    neighbour = Neighbour(REPLACED, 0, 20.0, "", table)
+    neighbour = Neighbour(REPLACED, 0, np.array([0]), 20.0, "", table)
     pair = neighbour_runs.histogram_pair(analysis, analysis, neighbour, find_mechanism("histogram"), 8)
     largest = pair.first["synthetic largest value"]
     assert (largest % 1 == 0).all() and largest.max() > 5

@@ -7,7 +7,6 @@ from synth_core.analysis.measured import measuring
 from synth_core.analysis.measured.cells import PublicSide
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.data.table import Table
-from synth_core.errors import InputError
 from synth_core.experiments.audit.audit import AuditRequest, run_audit
 from synth_core.experiments.audit.measured_runs import MeasuredTrials
 from synth_core.experiments.audit.neighbour_runs import RATIO
@@ -125,8 +124,3 @@ def test_the_promise_of_a_unit_holds_for_all_its_records_and_is_refuted_where_ea
     monkeypatch.setattr(PublicSide, "parts", property(lambda self: np.full(self.n_records, self.whole)))
     mutant = MeasuredTrials(households(), "measured", "Measured", REMOVED, RUNS)
     assert max(runs_of().first[RATIO].mean() for _, runs_of in mutant.find()) > 2 * rho
-
-
-def test_an_audit_of_other_mechanisms_is_refused_with_units():
-    with pytest.raises(InputError, match="Audit a measured mechanism"):
-        run_audit(households(), AuditRequest(("measured", "censored"), RUNS))

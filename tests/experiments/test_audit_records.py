@@ -99,8 +99,9 @@ def test_another_whole_record_is_another_one_in_every_variable(analysis):
         assert (table.frame.loc[missing, "w is missing"] == "yes").all()
         assert (table.frame.loc[~missing, "w is missing"] == "no").all()
         assert table.frame.loc[row, "area"] == analysis.table.frame.loc[row, "area"]
-    assert trials._place(trials.analyses[2], 3) is None  # its value of w
-    assert trials._place(trials.analyses[2], 4) == 3
+    assert list(trials._places(trials.analyses[2], np.array([3, 4]))) == [
+        3
+    ]  # the value of w of the first is missing
 
 
 def test_the_alternative_moves_the_sum_of_terms_most(analysis):

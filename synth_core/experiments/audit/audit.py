@@ -124,6 +124,7 @@ class Audit:
     error: float  # of one line: the share of 1 - confidence that it has
     plan: str  # digest of the release plan, or empty
     lines: tuple[AuditLine, ...]
+    unit: str = ""  # the column of units of several records, all of which differ; or empty
 
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON."""
@@ -145,7 +146,7 @@ def check_request(subject: AuditedAnalysis, asked: AuditRequest) -> None:
         raise InputError(f"The confidence must lie from 0.5 to below 1 (given: {asked.confidence:g}).")
     if not 0 <= asked.delta < 1:
         raise InputError(f"δ must lie from 0 to below 1 (given: {asked.delta:g}).")
-    subject.check([find_mechanism(key) for key in asked.mechanisms])
+    subject.check()
     n = subject.analysis.n_records
     if n <= limits.MIN_ROWS:
         raise InputError(
@@ -204,6 +205,7 @@ def run_audit(analysis: AnyAnalysis[Any], asked: AuditRequest, plan: str = "") -
         error=error,
         plan=plan,
         lines=tuple(lines),
+        unit=analysis.settings.unit_column or "",
     )
 
 

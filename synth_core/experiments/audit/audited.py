@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -49,7 +48,7 @@ class AuditedAnalysis:
             "reference": [each.reference_fingerprint for each in fits],
         }
 
-    def check(self, mechanisms: Iterable[Mechanism]) -> None:
+    def check(self) -> None:
         """Raise InputError for what no audit can be made of."""
         for name, settings in self.analysis.outcomes.items():
             if settings.model == OwnProgram.name:
@@ -57,12 +56,6 @@ class AuditedAnalysis:
                     f"'{name}': an own Stan program cannot be audited, because each of thousands of synthetic tables "
                     f"would need a process of its own. Take one of the built-in models."
                 )
-        other = [each.label for each in mechanisms if each.likelihood.key not in MEASURED]
-        if self.analysis.settings.unit_column is not None and other:
-            raise InputError(
-                f"{', '.join(other)}: the audit's neighbours differ in one record, and ε is for a unit of several "
-                "here. Audit a measured mechanism, or name no units (--unit-column) and audit the ε of a record."
-            )
         if self.analysis.settings.match_epsilon is not None:
             raise InputError(
                 "These settings match one mechanism's ε to another's; audit them without matching."
@@ -77,8 +70,9 @@ class AuditedAnalysis:
         return AuditedAnalysis(self.analysis.from_current())
 
     def relations(self, mechanism: Mechanism) -> tuple[str, ...]:
-        """The neighbours that something is said about: what replacing a whole record costs is not measured."""
-        return RELATIONS if mechanism.epsilon_by_construction or not self.analysis.blocks else (REMOVED,)
+        """The neighbours that are judged: what replacing a whole record or a unit costs is not measured."""
+        together = bool(self.analysis.blocks) or self.analysis.settings.unit_column is not None
+        return RELATIONS if mechanism.epsilon_by_construction or not together else (REMOVED,)
 
     def holds_draw(self, mechanism: Mechanism) -> bool:
         """Whether an anchor was drawn from the table itself, and that draw is held on its neighbours."""

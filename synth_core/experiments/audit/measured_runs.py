@@ -23,7 +23,7 @@ from synth_core.analysis.measured.cells import FREE, PRESENT, PublicSide, cells_
 from synth_core.analysis.measured.measuring import fine_edges, measure
 from synth_core.errors import InputError
 from synth_core.experiments.audit.neighbour_runs import RATIO, Pair, Values
-from synth_core.experiments.audit.neighbours import REMOVED, Neighbour
+from synth_core.experiments.audit.neighbours import LARGEST_UNIT, REMOVED, Neighbour, Rows, largest_of
 from synth_core.experiments.audit.one_variable import FindNeighbours
 from synth_core.mechanisms.noise import OPENDP, Counts, Noise, NoisyAnswer, RecordedNoise, SeededNoise
 
@@ -82,11 +82,14 @@ class MeasuredTrials:
         for values in numbers[:1]:
             rows.setdefault(int(np.nanargmax(values)), "largest value")
         if self.public.records is not None:
-            rows.setdefault(int(np.argmax(np.bincount(self.unit_of)[self.unit_of])), "largest unit")
+            rows.setdefault(largest_of(self.unit_of), LARGEST_UNIT)
         said = None if self.relation == REMOVED else "other cells of every variable"
         table = self.analysis.table
-        tried = [Neighbour(self.relation, row, said, why, table) for row, why in rows.items()]
-        return [(neighbour, partial(self.pair, neighbour.row)) for neighbour in tried]
+        tried = [
+            Neighbour(self.relation, row, np.flatnonzero(self.unit_of == self.unit_of[row]), said, why, table)
+            for row, why in rows.items()
+        ]
+        return [(neighbour, partial(self.pair, neighbour.rows)) for neighbour in tried]
 
     def _rarest(self) -> int:
         counts = np.zeros(len(self.codes))
@@ -100,12 +103,12 @@ class MeasuredTrials:
         measure(self.public, codes, tuple(values), self.budget, listening, expected, rows)
         return listening.asked
 
-    def pair(self, row: int) -> Pair:
-        """Runs on the table and on the neighbour that differs in this record, or in all records of its unit."""
+    def pair(self, together: Rows) -> Pair:
+        """Runs on the table and on the neighbour that differs in these records: in one, or in those of a unit."""
         answers: list[NoisyAnswer] = []
         seeded = RecordedNoise([], answers.append, SeededNoise(self.analysis.settings.seed, 66))
         here = self._asked(self.codes, self.values, seeded)
-        codes, values, together = self.codes, self.values, np.flatnonzero(self.unit_of == self.unit_of[row])
+        codes, values = self.codes, self.values
         for each in together if self.relation != REMOVED else ():
             codes, values = replaced(self.public, codes, values, int(each))
         try:

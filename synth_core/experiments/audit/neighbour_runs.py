@@ -69,19 +69,18 @@ class Side:
     analysis : Analysis
     weighted : Weighted
         The mechanism's weights on this table.
-    place : int or None
-        Of the differing record among the records of this fit; None where it is not among them.
+    places : array of int
+        Of the differing records among the records of this fit; empty where none is among them.
     """
 
     analysis: Analysis
     weighted: Weighted
-    place: int | None
+    places: NDArray[np.int64]
 
     @property
     def other_weights(self) -> Array:
         """The weights of the records that both tables have."""
-        weights = self.weighted.weights
-        return weights if self.place is None else np.delete(weights, self.place)
+        return np.delete(self.weighted.weights, self.places)
 
 
 @dataclass(frozen=True)
@@ -104,10 +103,10 @@ class _Runs:
 
 
 def withheld(side: Side) -> Side:
-    """The side of the table with the record's value withheld: its row stays, and its term is gone."""
-    weights = side.weighted.weights
-    gone = np.arange(len(weights)) == side.place
-    return replace(side, weighted=replace(side.weighted, weights=np.where(gone, 0.0, weights)))
+    """The side of the table with the differing values withheld: their rows stay, and their terms are gone."""
+    weights = side.weighted.weights.copy()
+    weights[side.places] = 0.0
+    return replace(side, weighted=replace(side.weighted, weights=weights))
 
 
 Released = Callable[[int, Sequence[Posterior], list[NDArray[np.int64]]], Values]
@@ -179,24 +178,22 @@ def _long(side: Side, runs: int, which: int) -> Posterior:
 
 
 def _ratio(here: Side, there: Side, relation: str, posterior: Posterior) -> tuple[Array, Array]:
-    """log of the two pseudo posteriors' ratio at every draw, up to a constant, and the record's own part
-    of it before weighting and clamping.
+    """log of the two pseudo posteriors' ratio at every draw, up to a constant, and the differing records' own
+    part of it before weighting and clamping.
 
     By Neyman and Pearson the first is the best statistic there is to tell the tables apart; the second
     is the best one if the mechanism does not weight or clamp as it says. Each of shape (n_draws,).
     """
     model, tell, mine = here.analysis.model, here.analysis.progress, here.weighted
-    beyond = there.other_weights
-    if here.place is not None:
-        beyond = np.insert(beyond, here.place, 0.0)
-    differ = mine.weights != beyond
+    own_places = np.isin(np.arange(len(mine.weights)), here.places)
+    beyond = np.zeros(len(mine.weights))
+    beyond[~own_places] = there.other_weights
+    differ = (mine.weights != beyond) | own_places
     alike = len(there.weighted.weights) == len(mine.weights)
     at = there.weighted.censoring if alike else mine.censoring  # an anchor that reads the table differs
     if at is not None and mine.censoring is not None:
         differ |= mine.censoring.offset(len(differ)) != at.offset(len(differ))
     differ = np.flatnonzero(differ)
-    if here.place is not None:
-        differ = np.union1d(differ, [here.place])
     ratio, own = np.zeros(posterior.n_draws), np.zeros(posterior.n_draws)
     step = max(1, model.block_elements // posterior.n_draws)
     for start in range(0, len(differ), step):
@@ -204,16 +201,15 @@ def _ratio(here: Side, there: Side, relation: str, posterior: Posterior) -> tupl
         log_lik = model.log_lik(posterior.draws, rows)
         terms = weighted_terms(log_lik, mine.weights[rows], mine.censoring_of(rows))
         without = weighted_terms(log_lik, beyond[rows], None if at is None else at.of(rows))
-        same = rows != here.place  # the record itself has another value on the neighbour, or none
+        same = ~own_places[rows]  # the records themselves have other values on the neighbour, or none
         ratio += terms.sum(axis=1) - without[:, same].sum(axis=1)
-        if not same.all():
-            own += log_lik[:, ~same][:, 0]
+        own += log_lik[:, ~same].sum(axis=1)
         tell(f"{mine.mechanism.label}: density ratios", start / len(mine.weights))
-    if relation != REMOVED and there.place is not None:
-        row, theirs = np.array([there.place]), there.weighted
-        log_lik = there.analysis.model.log_lik(posterior.draws, row)
-        ratio -= weighted_terms(log_lik, theirs.weights[row], theirs.censoring_of(row))[:, 0]
-        own -= log_lik[:, 0]
+    if relation != REMOVED and len(there.places):
+        rows, theirs = there.places, there.weighted
+        log_lik = there.analysis.model.log_lik(posterior.draws, rows)
+        ratio -= weighted_terms(log_lik, theirs.weights[rows], theirs.censoring_of(rows)).sum(axis=1)
+        own -= log_lik.sum(axis=1)
     return ratio, own
 
 
@@ -333,14 +329,14 @@ def _histograms(
     drawn : array of shape (n_runs, n_bins)
     """
     s = analysis.settings
-    answers = RecordedNoise(NoisyAnswer("laplace", 2.0 / s.epsilon, row) for row in drawn)
+    answers = RecordedNoise(NoisyAnswer("laplace", 2.0 / s.record_epsilon, row) for row in drawn)
     rng = np.random.default_rng([s.seed, 63, stream])
     for start in range(0, len(drawn), step):
         part = drawn[start : start + step]
         # The noise of every bin is drawn by itself: of many runs at once it is the same law.
-        part[:] = noisy_bins(np.tile(counts, len(part)), s.epsilon, analysis.noise).reshape(part.shape)
+        part[:] = noisy_bins(np.tile(counts, len(part)), s.record_epsilon, analysis.noise).reshape(part.shape)
         batch = histogram.synthesize(
-            values, s.bounds, s.epsilon, rule, len(part), rng, answers, analysis.model.discrete
+            values, s.bounds, s.record_epsilon, rule, len(part), rng, answers, analysis.model.discrete
         )
         analysis.progress(text, start / len(drawn))
         yield batch
@@ -369,7 +365,7 @@ def histogram_pair(
         released = synthetic_statistics(
             (each[:, : len(outcomes[1])] for each in sets), runs, neighbour, analysis
         )
-        ratio = (s.epsilon / 2) * (np.abs(drawn - counts[1]) - np.abs(drawn - counts[0])).sum(axis=1)
+        ratio = (s.record_epsilon / 2) * (np.abs(drawn - counts[1]) - np.abs(drawn - counts[0])).sum(axis=1)
         changed = np.flatnonzero(counts[0] != counts[1])
         bins = {f"noisy count of bin {j + 1}": drawn[:, j].astype(float) for j in changed}
         statistics.append({RATIO: ratio} | bins | released)

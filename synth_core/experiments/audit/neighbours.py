@@ -1,4 +1,4 @@
-"""The neighbouring tables that an audit runs on: the worst records, removed and replaced."""
+"""The neighbouring tables that an audit runs on: the worst records, or units of several, removed and replaced."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
@@ -14,6 +15,7 @@ from synth_core.analysis.result import Result
 from synth_core.analysis.weighted import Weighted
 from synth_core.data.outcome import outcome_column, outcome_values
 from synth_core.data.table import Table
+from synth_core.data.units import numbers_of
 from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.mechanisms.censoring import weighted_terms
 from synth_core.mechanisms.weights import range_averaged_weights
@@ -21,30 +23,35 @@ from synth_core.release.plan.frozen_map import freeze
 from synth_core.release.plan.plan_terms import needs_map
 
 Array = NDArray[np.float64]
+Rows = NDArray[np.int64]
 
 REMOVED, REPLACED = "removed", "replaced"
 RELATIONS = (REMOVED, REPLACED)
 ALTERNATIVES = 128  # values that a record may be replaced by, at most
 DRAWS = 500  # that alternatives are compared at
+LARGEST_UNIT = "largest unit"
 NEAREST = 1e-6  # to a declared bound, of the distance between the bounds
 
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A table that differs in one record. Confidential.
+    """A table that differs in one record, or in all records of one unit. Confidential.
 
     Attributes
     ----------
     row : int
-        Of the differing record, from 0, among the complete rows.
+        Of the record that was chosen, from 0, among the complete rows.
+    rows : array of int
+        Of all records that differ: of the whole unit.
     value : float, str or None
-        What its outcome becomes, of whole records in words; None where it is removed.
+        What its outcome becomes, of whole records and of units in words; None where it is removed.
     why : str
         What it was chosen for.
     """
 
     relation: str
     row: int
+    rows: Rows
     value: float | str | None
     why: str
     table: Table
@@ -58,20 +65,38 @@ def worst_records(analysis: Analysis, result: Result, weighted: Weighted | None)
     the records that they protect, so the one that stood out most before is tried too: were the protection
     missing, it would show there. The histogram treats all records alike: the largest value stands for them.
     """
+    units = units_of(analysis)
     if weighted is None:
-        return {int(np.argmax(analysis.selection.records.outcome)): "largest value"}
+        rows = {int(np.argmax(analysis.selection.records.outcome)): "largest value"}
+        return rows | ({} if analysis.settings.unit_column is None else {largest_of(units): LARGEST_UNIT})
     risk = analysis.fits.unweighted_bounds().lipschitz_bounds
-    return standing_out(result.lipschitz_bounds, term_spread(analysis, weighted), risk)
+    return standing_out(result.lipschitz_bounds, term_spread(analysis, weighted), risk, units)
 
 
-def standing_out(bounds: Array, spread: Array, risk: Array) -> dict[int, str]:
+def units_of(analysis: Analysis) -> Rows:
+    """The number of the unit of each record that is fitted; of the record itself where units are single ones."""
+    return numbers_of(analysis.table, analysis.settings.unit_column)[analysis.selection.complete]
+
+
+def largest_of(units: Rows, effect: Array | float = 0.0) -> int:
+    """The first record of the unit of most records; of several of that size, of one with the largest effect."""
+    sizes = np.bincount(units)[units]
+    return int(np.argmax(np.where(sizes == sizes.max(), effect, -np.inf)))
+
+
+def standing_out(bounds: Array, spread: Array, risk: Array, units: Rows) -> dict[int, str]:
     """Rows with the largest bound, the largest effect on the posterior, and the largest bound without protection.
+
+    Of units of several records effects and risks are added up over the unit, and the largest unit is tried too.
 
     Parameters
     ----------
     bounds, spread, risk : arrays of shape (n_records,)
         Of the mechanism, see `term_spread`, and of the unweighted fit.
+    units : array of shape (n_records,)
+        The number of each record's unit.
     """
+    spread, risk = _of_unit(spread, units), _of_unit(risk, units)
     largest = bounds >= bounds.max() * (1 - 1e-9)  # clamped bounds tie
     reasons: dict[int, str] = {}
     for score, why in (
@@ -81,7 +106,14 @@ def standing_out(bounds: Array, spread: Array, risk: Array) -> dict[int, str]:
     ):
         row = int(np.argmax(score))
         reasons[row] = f"{reasons[row]}; {why}" if row in reasons else why
+    if len(np.unique(units)) < len(units):
+        reasons.setdefault(largest_of(units, spread), LARGEST_UNIT)
     return reasons
+
+
+def _of_unit(values: Array, units: Rows) -> Array:
+    """Of each record, the sum of a value over its unit."""
+    return np.asarray(np.bincount(units, weights=values), dtype=np.float64)[units]
 
 
 def term_spread(analysis: Analysis, weighted: Weighted) -> Array:
@@ -117,29 +149,37 @@ def neighbours(
     weighted : Weighted or None
         The weights that gave it; None for the histogram.
     """
+    units = units_of(analysis)
     tried = []
     for row, why in worst_records(analysis, result, weighted).items():
-        value = None
-        if relation == REPLACED:
-            if weighted is None:
-                value = _farthest_bin(analysis, row)
-            else:
-                value = worst_alternative(analysis, weighted, result, row)
-        tried.append(Neighbour(relation, row, value, why, changed(analysis, row, value)))
+        rows = np.flatnonzero(units == units[row])
+        values: list[float] | None = None
+        if relation == REPLACED and weighted is None:
+            values = [_farthest_bin(analysis, each) for each in map(int, rows)]
+        elif relation == REPLACED and weighted is not None:
+            values = [worst_alternative(analysis, weighted, result, each) for each in map(int, rows)]
+        table = changed(analysis, rows, values)
+        said = values[0] if values and len(rows) == 1 else replacing_words(relation, len(rows))
+        tried.append(Neighbour(relation, row, rows, said, why, table))
     return tried
 
 
-def changed(analysis: Analysis, row: int, value: float | None) -> Table:
-    """The table without the complete row `row`, or with another outcome in it."""
+def replacing_words(relation: str, n_records: int) -> str | None:
+    """What a unit's values become, in words; None where they are removed."""
+    return f"other values of all {n_records} records" if relation == REPLACED else None
+
+
+def changed(analysis: Analysis, rows: Rows, others: list[float] | None) -> Table:
+    """The table without some complete rows, or with other outcomes in them."""
     table, s = analysis.table, analysis.settings
-    place = int(np.flatnonzero(analysis.selection.complete)[row])
+    places = np.flatnonzero(analysis.selection.complete)[rows]
     values = outcome_values(table, s.outcome, s.outcome_categories).copy()
-    if value is not None:
-        values[place] = value
+    if others is not None:
+        values[places] = others
     column = outcome_column(values, s.outcome_categories)  # labels: 10.1 is not 10.10
     frame = table.frame.assign(**{s.outcome: column})
-    if value is None:
-        frame = frame.drop(frame.index[place]).reset_index(drop=True)
+    if others is None:
+        frame = frame.drop(frame.index[places]).reset_index(drop=True)
     return Table("a neighbouring table", frame, table.confidential)
 
 
@@ -199,7 +239,14 @@ def _tried(analysis: Analysis, row: int, values: Array) -> Analysis:
     place = int(np.flatnonzero(analysis.selection.complete)[row])
     frame = analysis.table.frame.iloc[[place] * len(padded)].reset_index(drop=True)
     frame[analysis.settings.outcome] = outcome_column(padded, analysis.settings.outcome_categories)
+    of_their_own(frame, analysis.settings.unit_column)
     return analysis.for_table(Table("alternatives", frame, analysis.table.confidential))
+
+
+def of_their_own(alternatives: pd.DataFrame, unit: str | None) -> None:
+    """Make each row that a record may be replaced by a unit of its own: together they would be a large one."""
+    if unit is not None:
+        alternatives[unit] = [f"alternative {i}" for i in range(len(alternatives))]
 
 
 def weights_of_neighbour(

@@ -1,4 +1,4 @@
-"""An audit of one sensitive variable: the neighbour differs in its value of one record."""
+"""An audit of one sensitive variable: the neighbour differs in its value of one record, or of those of a unit."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def trials_of_one(analysis: Analysis, result: Result, relation: str, runs: int) 
         # pilot or of noisy counts is held: fits around two draws differ by chance. So it is where a value is
         # withheld, since the number of records is public.
         if weighted is not None and likelihood.anchors and relation == REMOVED:
-            here = Side(analysis, weighted, neighbour.row)
+            here = Side(analysis, weighted, neighbour.rows)
             return _pair(here, withheld(here), neighbour, runs)
         other = analysis.for_table(neighbour.table, weighted is not None and anchored_at_own_draw(weighted))
         if weighted is None:
             return UNSAMPLED_PAIRS[likelihood.key](analysis, other, neighbour, mechanism, runs)
-        place = None if relation == REMOVED else neighbour.row
-        sides = Side(analysis, weighted, neighbour.row), Side(other, other.weighted(mechanism), place)
+        places = neighbour.rows[:0] if relation == REMOVED else neighbour.rows
+        sides = Side(analysis, weighted, neighbour.rows), Side(other, other.weighted(mechanism), places)
         return _pair(*sides, neighbour, runs)
 
     return [(neighbour, partial(pair, neighbour)) for neighbour in tried]

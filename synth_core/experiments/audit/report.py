@@ -58,7 +58,7 @@ def rows(audit: Audit) -> list[AuditRow]:
                 (
                     line.label,
                     line.weights,
-                    removed(line.relation),
+                    removed(line.relation, audit.unit),
                     line.claimed,
                     line.guarantee,
                     line.epsilon_lower,

@@ -91,6 +91,12 @@ def _not_claimed(mechanism: Mechanism, relation: str) -> str:
     return standard.unclaimed or (standard.unclaimed_removed if relation == REMOVED else "")
 
 
-def removed(relation: str) -> str:
-    """The relation in words."""
-    return "one record removed" if relation == REMOVED else "one record replaced"
+def removed(relation: str, unit: str = "") -> str:
+    """The relation in words, of a record or of a unit of several.
+
+    Examples
+    --------
+    >>> removed("removed"), removed("replaced", "house")
+    ('one record removed', "all records of one 'house' replaced")
+    """
+    return f"{f'all records of one {unit!r}' if unit else 'one record'} {relation}"

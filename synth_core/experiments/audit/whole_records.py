@@ -1,4 +1,4 @@
-"""An audit of whole records: the neighbour differs in everything that is sensitive about one record."""
+"""An audit of whole records: the neighbour differs in everything that is sensitive about one record, or a unit."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from synth_core.analysis.records.result import RecordsResult
 from synth_core.analysis.records.synthetic_records import draw_records
 from synth_core.data.outcome import outcome_values
 from synth_core.data.table import Table
+from synth_core.data.units import numbers_of
 from synth_core.engine.sampling import Posterior
 from synth_core.errors import InputError
 from synth_core.experiments.audit.neighbour_runs import Pair, Side, Values, posterior_pair, withheld
@@ -27,6 +28,9 @@ from synth_core.experiments.audit.neighbours import (
     ALTERNATIVES,
     REMOVED,
     Neighbour,
+    Rows,
+    of_their_own,
+    replacing_words,
     some_draws,
     standing_out,
     term_spread,
@@ -61,6 +65,7 @@ class _Trials:
         self.anchored = self.mechanism.likelihood.anchors
         self.analyses = analysis.analyses(self.anchored)
         self.weighted = [each.weighted(self.mechanism) for each in self.analyses]
+        self.units = numbers_of(self.table, analysis.settings.unit_column)
 
     def neighbours(self) -> list[Neighbour]:
         """The neighbours that differ in the worst records."""
@@ -68,16 +73,21 @@ class _Trials:
 
     def _neighbour(self, row: int, why: str) -> Neighbour:
         name, confidential = "a neighbouring table", self.table.confidential
+        rows = np.flatnonzero(self.units == self.units[row])
         if self.relation == REMOVED:
-            return Neighbour(REMOVED, row, None, why, Table(name, self._without(row), confidential))
-        frame, values = self.table.frame.copy(), self._alternative(row)
-        for column in values.index:
-            frame[column] = frame[column].where(frame.index != row, values[column])
-        said = ", ".join(f"{block.name} = {_said(values[block.name])}" for block in self.analysis.blocks)
-        return Neighbour(self.relation, row, said, why, Table(name, frame, confidential))
+            return Neighbour(REMOVED, row, rows, None, why, Table(name, self._without(rows), confidential))
+        frame = self.table.frame.copy()
+        for each in map(int, rows):
+            values = self._alternative(each)
+            for column in values.index:
+                frame[column] = frame[column].where(frame.index != each, values[column])
+        said = replacing_words(self.relation, len(rows))
+        if len(rows) == 1:
+            said = ", ".join(f"{block.name} = {_said(values[block.name])}" for block in self.analysis.blocks)
+        return Neighbour(self.relation, row, rows, said, why, Table(name, frame, confidential))
 
-    def _without(self, row: int) -> pd.DataFrame:
-        return self.table.frame.drop(index=row).reset_index(drop=True)
+    def _without(self, rows: Rows) -> pd.DataFrame:
+        return self.table.frame.drop(index=list(rows)).reset_index(drop=True)
 
     def _worst(self) -> dict[int, str]:
         spread = np.zeros(self.table.rows)
@@ -87,30 +97,29 @@ class _Trials:
         risk = joint_lipschitz_bounds(
             [of_all(each, bounds) for each, bounds in zip(self.analyses, plain, strict=True)]
         )
-        return standing_out(self.result.lipschitz_bounds, spread, risk)
+        return standing_out(self.result.lipschitz_bounds, spread, risk, self.units)
 
-    def _place(self, part: Analysis, row: int) -> int | None:
-        """The place of a record among those of a part; None where its value is missing."""
+    def _places(self, part: Analysis, rows: Rows) -> Rows:
+        """The places of records among those of a part; without those whose value is missing."""
         complete = part.selection.complete
-        return int(complete[:row].sum()) if complete[row] else None
+        return (np.cumsum(complete) - 1)[rows[complete[rows]]]
 
     def pair(self, neighbour: Neighbour) -> Pair:
         """Runs on the table and on a neighbour."""
-        row, fits = neighbour.row, {}
+        rows, fits = neighbour.rows, {}
         # Weights that the table gives move with it. All else is held where a record is withheld.
         moves = self.mechanism.weighted and self.analyses[0].weights_from == "current" and not self.anchored
         dropped = self.relation == REMOVED and moves
         for part, each, weighted in zip(self.parts, self.analyses, self.weighted, strict=True):
-            here = Side(each, weighted, self._place(each, row))
+            here = Side(each, weighted, self._places(each, rows))
             if self.relation == REMOVED and not dropped:
                 there = withheld(here)
             else:
                 other = each.for_table(neighbour.table, self.anchored)
-                there = Side(
-                    other, other.weighted(self.mechanism), None if dropped else self._place(other, row)
-                )
+                left = rows[:0] if dropped else self._places(other, rows)
+                there = Side(other, other.weighted(self.mechanism), left)
             fits[f"{part.name}: "] = here, there
-        return posterior_pair(fits, self.relation, self.runs, partial(self._released, row, dropped))
+        return posterior_pair(fits, self.relation, self.runs, partial(self._released, neighbour, dropped))
 
     # -- what a record may be replaced by --------------------------------------------------------
 
@@ -147,14 +156,14 @@ class _Trials:
         frame = self.table.frame
         rows = frame.iloc[[row] * len(tried)].reset_index(drop=True)
         rows[list(tried.columns)] = tried
+        of_their_own(rows, self.analysis.settings.unit_column)
         # After the table itself: each part then has as many values as any fit needs.
         table = Table("alternatives", pd.concat([frame, rows], ignore_index=True), self.table.confidential)
         moved = np.zeros(len(tried))
         for each, weighted in zip(self.analyses, self.weighted, strict=True):
-            draws, place = some_draws(each, weighted), self._place(each, row)
+            draws, at = some_draws(each, weighted), self._places(each, np.array([row]))
             own: Any = 0.0
-            if place is not None:
-                at = np.array([place])
+            if len(at):
                 own = weighted_terms(
                     each.model.log_lik(draws, at), weighted.weights[at], weighted.censoring_of(at)
                 )
@@ -178,14 +187,14 @@ class _Trials:
     # -- what is released ------------------------------------------------------------------------
 
     def _released(
-        self, row: int, dropped: bool, i: int, posteriors: Sequence[Posterior], rows: list[Any]
+        self, neighbour: Neighbour, dropped: bool, i: int, posteriors: Sequence[Posterior], rows: list[Any]
     ) -> Values:
         """What an intruder would compute of synthetic records, each of shape (n_runs,)."""
-        frame = self._without(row) if dropped else self.table.frame
-        kept = np.delete(np.arange(self.table.rows), row) if dropped else np.arange(self.table.rows)
+        row, gone = neighbour.row, neighbour.rows if dropped else neighbour.rows[:0]
+        kept = np.delete(np.arange(self.table.rows), gone)
         statistics: dict[str, list[float]] = {}
         for columns in self._drawn(posteriors, rows, kept, i):
-            close = np.ones(len(frame), dtype=bool)
+            close = np.ones(len(kept), dtype=bool)
             for part in self.parts:
                 values = columns[part.name]
                 if part.of_missing:

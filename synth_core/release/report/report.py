@@ -254,6 +254,7 @@ def public_report(
         **_loss(standing.guarantee, epsilon, released),
         "replaced": odds,
         "of_whom": values_words(unit) if (unit := plan.settings.unit_column) else "one record's value",
+        "unit": unit,
         "beliefs": []
         if odds is None
         else [(percent(prior, 0), at_most(belief_after(prior, odds))) for prior in (0.01, 0.1, 0.5)],
