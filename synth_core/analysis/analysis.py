@@ -85,9 +85,7 @@ class Analysis(AnalysisContext):
         """By-record extremes of the terms behind a result of the whole range, clamped where its likelihood is."""
         censoring = censoring_under(result.point, self.fits, self._anchored_for(result.point))
         posterior, key = self.fits.posterior(result.weights, censoring)
-        anchor = None if censoring is None else censoring.anchor
-        bounds = self.fits.bounds(posterior, key, result.weights, anchor=anchor, of_units=censoring is None)
-        return bounds if censoring is None else bounds.clamped(censoring.bound)
+        return self.fits.bounds(posterior, key, result.weights, censoring=censoring)
 
     def synthetic(self, result: Result) -> dict[str, Array]:
         """The synthetic values of the variable, of shape (n_datasets, n_records)."""

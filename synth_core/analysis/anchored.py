@@ -220,7 +220,9 @@ class AnchorBuilder:
             s.model_copy(update={"seed": 1 + (s.seed + PILOT_SEED) % limits.SEED[1]})
         )
         posterior, key = own.posterior(weights, pilot.censoring, "fitting the pilot")
-        bounds = own.bounds(posterior, key, weights, anchor=pilot.log_lik, of_units=False).lipschitz_bounds
+        bounds = own.bounds(
+            posterior, key, weights, censoring=pilot.censoring, of_records=True
+        ).lipschitz_bounds
         which = int(self.rng(51).integers(posterior.n_draws))
         words, after = (
             (f"a pilot on all {n:,} records, charged beside the release", " Each takes half of ε.")

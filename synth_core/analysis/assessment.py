@@ -55,22 +55,18 @@ def privacy_of(
         Whether the weights come from the table itself, so that those of others move with a record.
     """
     mechanism, censoring = weighted.mechanism, weighted.censoring
-    bounds = fits.bounds(
-        posterior,
-        fit_key,
-        weighted.multiplier,
-        mechanism.standard.truncates,
-        anchor=None if censoring is None else censoring.anchor,
-        of_units=censoring is None,
-    )
+    truncates = mechanism.standard.truncates
+    bounds = fits.bounds(posterior, fit_key, weighted.multiplier, truncates, censoring=censoring)
     n_censored, promised, replaced, oscillation = 0, None, None, None
     if censoring is None:
         oscillation = bounds.oscillation
         if fits.units is None:  # what other values of a whole unit would do is not searched for
             replaced = replaced_oscillation(mechanism, fits, frozen, posterior, weighted.multiplier, bounds)
     else:
-        n_censored = int((bounds.lipschitz_bounds > censoring.bound).sum())
-        bounds = bounds.clamped(censoring.bound)
+        before = fits.bounds(
+            posterior, fit_key, weighted.multiplier, truncates, censoring=censoring, of_records=True
+        )
+        n_censored = int((before.lipschitz_bounds > censoring.bound).sum())
         # A priori: one term can go from -epsilon/2 to epsilon/2 when a record is replaced.
         promised, replaced = fits.settings.epsilon, 2 * fits.settings.epsilon
     joint = None

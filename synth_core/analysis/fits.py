@@ -333,8 +333,8 @@ class Fits:
         truncated: bool = False,
         model: Model | None = None,
         transformed_by: str = "",
-        anchor: Array | None = None,
-        of_units: bool = True,
+        censoring: Censoring | None = None,
+        of_records: bool = False,
     ) -> Bounds:
         """Lipschitz bounds of a fit at its own draws, where units of several records are named, of these.
 
@@ -351,13 +351,20 @@ class Fits:
         transformed_by : str
             The fingerprint of that table. The fit's key does not tell: tables that differ by a
             shift of a predictor give the same fit and different transforms.
-        anchor : array of shape (n_records,), optional
-            What is subtracted from the log-likelihoods, see `Censoring`.
-        of_units : bool
-            False gives those of single records, as clamps need them.
+        censoring : Censoring, optional
+            What is subtracted from the log-likelihoods, and what every record's term is clamped at; those of a unit are
+            added up after it.
+        of_records : bool
+            Give those of single records, before any clamp.
         """
         evaluated = model or self.model
-        n, units = evaluated.records.n, self.units if of_units else None
+        n, units = evaluated.records.n, None if of_records else self.units
+        if censoring is not None and units is None and not of_records:
+            return self.bounds(
+                posterior, fit_key, multiplier, truncated, model, transformed_by, censoring, of_records=True
+            ).clamped(censoring.bound)
+        anchor = None if censoring is None else censoring.anchor
+        clamp = None if censoring is None or of_records else censoring.bound
         ranges = self.intervals() if truncated else None
         printed = truncated and self.settings.printed_truncation
         key = content_key(
@@ -370,6 +377,7 @@ class Fits:
             transformed_by=transformed_by,
             anchor=anchor,
             **({} if units is None else {"units": units}),
+            **({} if clamp is None else {"clamp": clamp}),
         )
 
         def log_lik(some: Rows, rows: Rows) -> Array:
@@ -401,7 +409,12 @@ class Fits:
             }
             if units is not None:
                 return unit_lipschitz_bounds(
-                    lambda rows: log_lik(slice(None), rows), units, posterior.n_draws, multiplier, **more
+                    lambda rows: log_lik(slice(None), rows),
+                    units,
+                    posterior.n_draws,
+                    multiplier,
+                    clamp,
+                    **more,
                 )
             if printed or not evaluated.cheap_log_lik or plain():
                 return lipschitz_bounds(

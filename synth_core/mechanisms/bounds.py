@@ -125,6 +125,7 @@ def unit_lipschitz_bounds(
     units: NDArray[np.int64],
     n_draws: int,
     weights: Array,
+    clamp: float | None = None,
     check: Callable[[float], None] = lambda share: None,
     block_elements: int = BLOCK_ELEMENTS,
 ) -> Bounds:
@@ -138,6 +139,8 @@ def unit_lipschitz_bounds(
         As those of `lipschitz_bounds`.
     units : array of int of shape (n_records,)
         The same number for records of the same unit.
+    clamp : float, optional
+        What each record's term is clamped at before they are added up.
 
     Returns
     -------
@@ -155,6 +158,8 @@ def unit_lipschitz_bounds(
         counted = weights[rows] != 0  # a likelihood that is not finite is harmless at weight 0
         terms = np.zeros((n_draws, len(rows)))
         terms[:, counted] = log_lik(rows[counted]) * weights[rows[counted]]
+        if clamp is not None:
+            np.clip(terms, -clamp, clamp, out=terms)
         sums = np.add.reduceat(terms, starts[first:last] - starts[first], axis=1)
         sizes = np.diff(np.append(starts[first:last] - starts[first], len(rows)))
         highest[rows], lowest[rows] = (

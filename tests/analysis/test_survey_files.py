@@ -19,7 +19,7 @@ from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.experiments.audit.measured_runs import MeasuredTrials
 from synth_core.experiments.audit.neighbours import REPLACED
-from synth_core.experiments.studies.databases_like_mine import design_of, study_like
+from synth_core.experiments.studies.databases_like_mine import design_of
 from synth_core.mechanisms.noise import SeededNoise
 from synth_core.release.making.within_bounds import within_bounds
 from synth_core.release.output.dataset import synthetic_data
@@ -178,9 +178,6 @@ def test_units_are_checked_on_all_rows_and_refused_where_none_can_be(tmp_path):
         )
         with pytest.raises(InputError, match=r"have more than 3 records \(first in row 1\)"):
             _ = analysis_of(Table("t", frame), settings, blocks, Cache(tmp_path / "cache")).used_rows
-    enough = records(tmp_path, unit_column="house", unit_size=4, rules=(RULE,))
-    with pytest.raises(InputError, match="have no units of several"):
-        study_like(enough, ["measured"], [1.0], [1.0], [], 2)
     with pytest.raises(InputError, match="who belongs to a unit is public"):
         records(tmp_path, unit_column="sick", unit_size=100)
     with pytest.raises(InputError, match="who belongs to a unit is public"):

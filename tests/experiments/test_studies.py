@@ -14,6 +14,8 @@ import pandas as pd
 import pytest
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.any_analysis import analysis_of
+from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
 from synth_core.data.table import Table
@@ -22,6 +24,7 @@ from synth_core.experiments.studies import run_study as running
 from synth_core.experiments.studies import violins
 from synth_core.experiments.studies.databases_like_mine import (
     compare_like,
+    design_of,
     fitted_design,
     local_bounds,
     one_population,
@@ -221,6 +224,34 @@ def test_databases_of_categories_hold_their_names(categories, cache):
         drawn = design.simulate(np.random.default_rng(2), rows)
         assert (drawn["x"] == categories[0]).mean() == pytest.approx(0.8, abs=0.1)
         assert Analysis(Table("b", drawn), settings, cache).model.records.n == rows
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_databases_like_mine_keep_units_and_draw_them_whole(several, cache):
+    """A member that was drawn again is another one; a study of units was refused."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"x": rng.lognormal(size=300), "house": np.sort(rng.integers(0, 120, 300))})
+    frame["z"] = frame["house"].astype(float)  # so that it is seen whose record was drawn
+    settings = make_settings(
+        outcome="x", model="lognormal", predictors=("z",), unit_column="house", unit_size=9, chains=1
+    )
+    blocks = (Block("x", "lognormal"),) if several else ()
+    mine = analysis_of(Table("t", frame, confidential=False), settings, blocks, cache)
+    design = design_of(mine)
+    same = design.simulate(np.random.default_rng(1), 300)
+    pd.testing.assert_frame_equal(same[["house", "z"]], frame[["house", "z"]])
+    more = design.simulate(np.random.default_rng(1), 1_000)
+    assert more["x"].nunique() == len(more) == 1_000
+    *whole, last = [each for _, each in more.groupby("house")]
+    assert all(each["z"].nunique() == 1 for each in [*whole, last])
+    sizes = frame["z"].value_counts()
+    assert [len(each) for each in whole] == [sizes[each["z"].iloc[0]] for each in whole]
+    assert len(last) <= sizes[last["z"].iloc[0]]
+    assert len(whole) > more["z"].nunique()  # some were drawn twice, as different houses
+    study = study_like(mine, ["unweighted"], [1.0], [1.0], [], 2)
+    assert "Every 'house' has its records" in study.note
+    outcome = run_study(study, 2, 1, SerialBackend(), cache)
+    assert outcome.values("n = 300", "Unweighted", "lipschitz_bound").shape == (2,)
 
 
 def test_databases_like_the_analysts(cache, tmp_path, monkeypatch):

@@ -21,7 +21,7 @@ from synth_core.analysis.records.synthetic_records import draw_records
 from synth_core.analysis.result import Result
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.data.table import Table
-from synth_core.data.units import unit_numbers
+from synth_core.data.units import numbers_of
 from synth_core.errors import FitError, InputError
 from synth_core.mechanisms.bounds import Bounds
 from synth_core.mechanisms.catalogue import Mechanism
@@ -138,7 +138,7 @@ class FittedParts:
         def run_part(place: int, analysis: Analysis) -> tuple[Result, Bounds]:
             with naming(self.parts[place]), self._parallel_progress.running(place):
                 result = analysis.run(mechanism.key)
-                return result, of_all(analysis, analysis.bounds_of(result), not mechanism.likelihood.clamps)
+                return result, of_all(analysis, analysis.bounds_of(result))
 
         analyses, waiting = [], []
         with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -195,18 +195,13 @@ def _part_entropy(entropy: int, place: int) -> int:
     return int.from_bytes(hashlib.sha256(f"part {place}".encode() + entropy.to_bytes(32)).digest())
 
 
-def of_all(analysis: Analysis, bounds: Bounds, of_units: bool = True) -> Bounds:
+def of_all(analysis: Analysis, bounds: Bounds) -> Bounds:
     """Bounds of all records from those of a part's complete ones: a value that is missing has no term.
 
-    Parameters
-    ----------
-    of_units : bool
-        Whether a record has the bounds of its unit, where units are named; then one without a value has them too.
+    Where units are named a record has the bounds of its unit, one without a value too.
     """
-    complete, name = analysis.selection.complete, analysis.settings.unit_column
-    whose = np.arange(len(complete))
-    if of_units and name is not None:
-        whose = unit_numbers(analysis.table, name)
+    complete = analysis.selection.complete
+    whose = numbers_of(analysis.table, analysis.settings.unit_column)
     highest, lowest = np.zeros((2, len(complete)))
     highest[whose[complete]], lowest[whose[complete]] = bounds.highest, bounds.lowest
     return Bounds(highest[whose], lowest[whose], bounds.draw_max, bounds.draw_min)

@@ -87,7 +87,7 @@ def largest_of(units: Rows, effect: Array | float = 0.0) -> int:
 def standing_out(bounds: Array, spread: Array, risk: Array, units: Rows) -> dict[int, str]:
     """Rows with the largest bound, the largest effect on the posterior, and the largest bound without protection.
 
-    Of units of several records effects and risks are added up over the unit, and the largest unit is tried too.
+    Bounds are those of a record's unit; effects are added up over it, and the largest unit is tried too.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def standing_out(bounds: Array, spread: Array, risk: Array, units: Rows) -> dict
     units : array of shape (n_records,)
         The number of each record's unit.
     """
-    spread, risk = _of_unit(spread, units), _of_unit(risk, units)
+    spread = np.asarray(np.bincount(units, weights=spread), dtype=np.float64)[units]
     largest = bounds >= bounds.max() * (1 - 1e-9)  # clamped bounds tie
     reasons: dict[int, str] = {}
     for score, why in (
@@ -109,11 +109,6 @@ def standing_out(bounds: Array, spread: Array, risk: Array, units: Rows) -> dict
     if len(np.unique(units)) < len(units):
         reasons.setdefault(largest_of(units, spread), LARGEST_UNIT)
     return reasons
-
-
-def _of_unit(values: Array, units: Rows) -> Array:
-    """Of each record, the sum of a value over its unit."""
-    return np.asarray(np.bincount(units, weights=values), dtype=np.float64)[units]
 
 
 def term_spread(analysis: Analysis, weighted: Weighted) -> Array:

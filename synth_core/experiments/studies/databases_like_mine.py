@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.any_analysis import AnyAnalysis
@@ -25,6 +26,9 @@ from synth_core.experiments.studies.study import SAMPLER, Case, Design, Study, S
 from synth_core.experiments.studies.verdicts import Row, shown, summary_error
 from synth_core.mechanisms.catalogue import find_mechanism, require_several
 
+Array = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
 SEVERAL_UTILITY = {
     "ecdf_max": "Largest difference over the variables",
     "association": "Associations off by",
@@ -37,27 +41,21 @@ def fitted_design(analysis: Analysis) -> Design:
 
     Each database takes one posterior draw of the parameters, so that it carries what the table
     leaves unknown of them, and draws every outcome anew. Predictors are the table's own; for
-    another number of rows they are drawn from the table with replacement. The table's own
-    outcomes enter through the fit alone.
+    another number of rows they are drawn from the table with replacement, of units all records
+    together. The table's own outcomes enter through the fit alone.
     """
     fits, s = analysis.fits, analysis.settings
     posterior, _ = fits.unweighted("fitting the model that databases are simulated from")
-    complete = analysis.table.frame[fits.selection.complete].reset_index(drop=True)
-    predictors = complete[s.public_columns]
-    n = len(complete)
+    public = analysis.table.frame.loc[fits.selection.complete, _kept(s)].reset_index(drop=True)
+    n = len(public)
 
     def simulate(rng: np.random.Generator, rows: int) -> pd.DataFrame:
-        index = int(rng.integers(posterior.n_draws))
-        draw = posterior.at(index)
-        parts: list[pd.DataFrame] = []
-        left = rows
-        while left > 0:  # a prediction is of the whole table at once
-            outcome = analysis.model.predict(draw, rng)
-            picked = np.arange(n) if rows == n else rng.integers(0, n, min(n, left))
-            column = outcome_column(outcome[picked], s.outcome_categories)
-            parts.append(predictors.iloc[picked].assign(**{s.outcome: column}))
-            left -= len(picked)
-        return _standing_for_as_many(pd.concat(parts, ignore_index=True), s, n)
+        draw = posterior.at(int(rng.integers(posterior.n_draws)))
+        picked, sample = (
+            (np.arange(n), public) if rows == n else _drawn_rows(rng, public, s.unit_column, rows)
+        )
+        column = outcome_column(_predicted(analysis, draw, rng, picked), s.outcome_categories)
+        return _standing_for_as_many(sample.assign(**{s.outcome: column}), s, n)
 
     return Design(f"fitted:{_law_of(fits.records_key(), s)}", simulate)
 
@@ -75,15 +73,44 @@ def one_population(analysis: Analysis, index: int) -> Design:
 
     def simulate(rng: np.random.Generator, rows: int) -> pd.DataFrame:
         picked = rng.integers(0, n, rows)
-        nth = pd.Series(picked).groupby(picked).cumcount().to_numpy()
-        outcome = np.empty(rows)
-        for time in range(int(nth.max()) + 1):  # a prediction is of the whole table at once
-            outcome[nth == time] = analysis.model.predict(draw, rng)[picked[nth == time]]
-        column = outcome_column(outcome, s.outcome_categories)
+        column = outcome_column(_predicted(analysis, draw, rng, picked), s.outcome_categories)
         sample = predictors.iloc[picked].reset_index(drop=True).assign(**{s.outcome: column})
         return _standing_for_as_many(sample, s, n)
 
     return Design(f"population {index}:{_law_of(fits.records_key(), s)}", simulate)
+
+
+def _predicted(analysis: Analysis, draw: dict[str, Array], rng: np.random.Generator, picked: Rows) -> Array:
+    """An outcome for each picked record of the table: a record that is picked again is another one."""
+    nth = pd.Series(picked).groupby(picked).cumcount().to_numpy()
+    outcome = np.empty(len(picked))
+    for time in range(int(nth.max()) + 1):  # a prediction is of the whole table at once
+        outcome[nth == time] = analysis.model.predict(draw, rng)[picked[nth == time]]
+    return outcome
+
+
+def _kept(settings: Settings) -> list[str]:
+    """The public columns that a database has."""
+    return [*settings.public_columns, *([settings.unit_column] if settings.unit_column else [])]
+
+
+def _drawn_rows(
+    rng: np.random.Generator, public: pd.DataFrame, unit: str | None, rows: int
+) -> tuple[Rows, pd.DataFrame]:
+    """Which rows a sample with replacement has, and their public columns.
+
+    Units of several records are drawn whole, each time as another unit; of the last one records may be left out.
+    """
+    if unit is None:
+        picked = rng.integers(0, len(public), rows)
+        return picked, public.iloc[picked].reset_index(drop=True)
+    numbers = pd.factorize(public[unit])[0]
+    sizes = np.bincount(numbers)
+    members = np.split(np.argsort(numbers, kind="stable"), np.cumsum(sizes)[:-1])
+    units = rng.integers(0, len(members), rows)  # as many as there are rows: enough where all are single ones
+    picked = np.concatenate([members[each] for each in units])[:rows]
+    sample = public.iloc[picked].reset_index(drop=True)
+    return picked, sample.assign(**{unit: np.repeat(np.arange(rows), sizes[units])[:rows]})
 
 
 def records_design(whole: RecordsAnalysis, population: int | None = None) -> Design:
@@ -91,7 +118,7 @@ def records_design(whole: RecordsAnalysis, population: int | None = None) -> Des
 
     As `fitted_design`: one draw of the parameters of every fit for a database, and each variable drawn anew,
     conditional on the drawn ones before it. Predictors are the table's own; for another number of rows they are drawn
-    from the table with replacement.
+    from the table with replacement, of units all records together.
 
     Parameters
     ----------
@@ -102,8 +129,8 @@ def records_design(whole: RecordsAnalysis, population: int | None = None) -> Des
     posteriors = [
         each.fits.unweighted("fitting the models that databases are simulated from")[0] for each in analyses
     ]
-    predictors, n = whole.table.frame[whole.settings.public_columns], whole.table.rows
-    public = whole.public_design
+    columns, n = whole.table.frame[_kept(whole.settings)], whole.table.rows
+    public, unit = whole.public_design, whole.settings.unit_column
 
     def simulate(rng: np.random.Generator, rows: int) -> pd.DataFrame:
         indices = [
@@ -111,20 +138,19 @@ def records_design(whole: RecordsAnalysis, population: int | None = None) -> Des
             for posterior in posteriors
         ]
         own = rows == n and population is None
-        picked = np.arange(n) if own else rng.integers(0, n, rows)
+        picked, sample = (np.arange(n), columns) if own else _drawn_rows(rng, columns, unit, rows)
         drawn = []
         for part, each, posterior, index in zip(whole.parts, analyses, posteriors, indices, strict=True):
             decided = each.selection.decided
             draw = posterior.at(index)
             drawn.append((part, each.model, draw, rng, None if decided is None else decided.of(picked)))
         values = draw_records(drawn, public[picked], "independent")  # people, and not a file made of them
-        columns = {
+        drawn_columns = {
             part.name: outcome_column(values[part.name], part.settings.outcome_categories)
             for part in whole.parts
             if not part.of_missing
         }
-        sample = predictors.iloc[picked].reset_index(drop=True).assign(**columns)
-        return _standing_for_as_many(sample, whole.settings, n)
+        return _standing_for_as_many(sample.assign(**drawn_columns), whole.settings, n)
 
     read = [each.fits.records_key()[:2] for each in analyses]  # how predictors are held follows from them
     kind = "fitted records" if population is None else f"population {population} of records"
@@ -207,11 +233,6 @@ def study_like(
     s = analysis.settings
     if not mechanisms:
         raise InputError("Name at least one mechanism.")
-    if s.unit_column is not None:
-        raise InputError(
-            "Simulated databases are of records drawn one by one, and have no units of several: name no units "
-            "(--unit-column) and study the ε of a record."
-        )
     for name in mechanisms if analysis.blocks else ():
         require_several(find_mechanism(name))
     points: dict[str, StudyPoint] = {}
@@ -248,7 +269,17 @@ def study_like(
         replicates,
         ("lipschitz_bound", *measures),
         note="Simulated from a model fitted to the table: as confidential as a synthetic data set that was never "
-        f"protected. Do not publish it. {analysis.settings.whose_accuracy}".rstrip(),
+        f"protected. Do not publish it. {_of_units(s)}{analysis.settings.whose_accuracy}".rstrip(),
+    )
+
+
+def _of_units(s: Settings) -> str:
+    """What simulated databases have not of units, a sentence."""
+    if s.unit_column is None:
+        return ""
+    return (
+        f"Every '{s.unit_column}' has its records, and their values are drawn one by one: members who are alike have "
+        "larger bounds together than these. "
     )
 
 
