@@ -86,7 +86,12 @@ def test_values_of_one_record_in_ten_are_found(variable):
 
 @pytest.mark.parametrize(
     ("n", "n_numbers", "n_cells", "copied"),
-    [(300, 4, 12, 0.3), (2000, 8, 12, 0.1), (1000, 8, 5, 0.25), (300, 8, 12, 1.0)],
+    [
+        (300, 4, 12, 0.3),
+        pytest.param(2000, 8, 12, 0.1, marks=pytest.mark.slow),
+        (1000, 8, 5, 0.25),
+        (300, 8, 12, 1.0),
+    ],
 )
 def test_copies_are_seen_beside_many_numbers(n, n_numbers, n_cells, copied):
     """Chances that were fitted to a record itself would take its copy for what the predictors say."""

@@ -304,6 +304,7 @@ def test_noise_that_failed_half_way_goes_on_under_the_same_label(plan, monkeypat
     assert len(calls) == len(lines(outcome)) + 1
 
 
+@pytest.mark.slow
 def test_what_is_lost_of_a_release_and_its_batches_is_drawn_again(plan):
     first = release(Request(plan, None, people(2)))
     batch = release(Request(plan, None, people(2), more_data_sets=2))

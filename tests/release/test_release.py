@@ -362,7 +362,12 @@ def test_declared_bounds_are_respected_or_enforced(store, state):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"model": "two_part", "transformation": "asinh", "asinh_scale": 50.0}],
+    [
+        {},
+        pytest.param(
+            {"model": "two_part", "transformation": "asinh", "asinh_scale": 50.0}, marks=pytest.mark.slow
+        ),
+    ],
 )
 def test_a_value_far_from_a_guess_is_brought_to_eight_spreads_whatever_it_is(store, state, options):
     """Without declared bounds; a value of 9.9e8 or 1e-12 among fifties decided whether chains agreed."""
@@ -510,7 +515,9 @@ def test_the_histogram_is_released_once_with_one_noise(store, state):
     assert Ledger().balance("series").spent == 16.0
 
 
-@pytest.mark.parametrize("error", [InputError, FitError, MemoryError])
+@pytest.mark.parametrize(
+    "error", [InputError, *(pytest.param(each, marks=pytest.mark.slow) for each in (FitError, MemoryError))]
+)
 def test_whatever_fails_after_a_draw_stays_charged_and_is_the_same_draw_again(
     store, state, monkeypatch, error
 ):

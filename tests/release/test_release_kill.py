@@ -197,6 +197,7 @@ def kill_at_random(plan_file, out, start, kills, seed):
         assert len(archives(out)) == 2 * month
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments(plan_file, tmp_path):
     out = tmp_path / "out"
     kill_at_random(

@@ -99,6 +99,7 @@ def test_the_plan_says_what_is_sensitive_and_survives_its_file(plan):
     assert plan.parts[0].settings.epsilon == pytest.approx(6.0)
 
 
+@pytest.mark.slow
 def test_a_release_of_whole_records(plan, state):
     outcome = release(Request(plan, None, people(2)))
     assert outcome.state == RELEASED, outcome

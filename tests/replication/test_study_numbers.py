@@ -28,6 +28,7 @@ def test_safety_against_a_double_loop(rng):
     assert contraction(values) == (values.max(), values.max() - values.min())
 
 
+@pytest.mark.slow
 def test_verdicts_hold_for_two_samples_of_one_law():
     """Both the published row and ours drawn from one law: few disagree, of every summary."""
     wrong = {name: 0 for name in verdicts.SUMMARIES}
