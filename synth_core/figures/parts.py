@@ -169,7 +169,7 @@ def saying_whose(figures: list[Figure], summary: ResultSummary, other: Other | N
 
 def saying_unit(figures: list[Figure], unit: str | None) -> list[Figure]:
     """Figures of which that of the bounds says whose they are, where a unit has several records."""
-    words = f" A record has the bound of its whole unit, '{unit}', and where terms are clamped its own."
+    words = f" A record has the bound of its whole unit, '{unit}'."
     return [
         each | {"reading": each["reading"] + words} if unit is not None and each["key"] == "bounds" else each
         for each in figures
