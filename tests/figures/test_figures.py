@@ -288,7 +288,7 @@ def test_long_names_of_categories_are_cut_on_the_axes_of_a_map_and_whole_where_o
 
 def test_bounds_say_that_they_are_of_units_where_these_are_named(summaries):
     made = compare_figures(summaries, LABELS, "x")
-    said = [each["reading"].endswith("its own.") for each in saying_unit(made, "house")]
+    said = [each["reading"].endswith("its whole unit, 'house'.") for each in saying_unit(made, "house")]
     assert said == [each["key"] == "bounds" for each in made] and any(said)
     assert saying_unit(made, None) == made
 
