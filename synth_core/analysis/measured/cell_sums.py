@@ -7,9 +7,11 @@ columns is added to a larger one first, and is a sum of it later.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import scipy
@@ -17,7 +19,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
+Blocks = Iterator[tuple[slice, Array]]
 BLOCK = 32_768  # cells that are gone through together
+MANY = 8  # blocks: from so many on two halves are gone through side by side
 FEWER = 8  # combinations to a kind, at least, where tables are joined
 
 
@@ -133,8 +137,10 @@ class CellSums:
         n: int,
     ):
         self.shape, self.n, self.n_cells = shape, n, 0
-        step = max(1, BLOCK // math.prod(shape))
-        self.blocks = [slice(begin, min(begin + step, n)) for begin in range(0, n, step)]
+        self.step = max(1, BLOCK // math.prod(shape))
+        self.blocks = [slice(begin, min(begin + self.step, n)) for begin in range(0, n, self.step)]
+        half = (len(self.blocks) + 1) // 2
+        self.parts = [self.blocks[:half], self.blocks[half:]] if len(self.blocks) >= MANY else [self.blocks]
         made = []
         for sensitive, mine in itertools.groupby(tables, key=lambda each: each[0]):
             made.append(_Margin(sensitive, self.n_cells, [each[1:] for each in mine], shape))
@@ -150,7 +156,7 @@ class CellSums:
             each.larger = min(wider, key=lambda other: other.n_cells, default=None)
         self.largest = [each for each in made if each.larger is None]
 
-    def spread(self, tables: Array) -> Iterator[tuple[slice, Array]]:
+    def spread(self, tables: Array) -> list[Blocks]:
         """The sum of tables over the cells of each block of combinations, of shape (n_block, *shape).
 
         Parameters
@@ -158,23 +164,25 @@ class CellSums:
         tables : array of shape (n_cells_of_all_tables,)
             One table after the other, each of (n_public_cells, n_sensitive_cells).
 
-        Yields
-        ------
-        block : slice
-        cells : array
-            Used again for the next block.
+        Returns
+        -------
+        list of iterators over (slice, array)
+            Of a part of the blocks each, as `gather` takes them; an array is used again for the next block.
         """
         held = self._held(tables)
         whole = None if self.whole is None else self.whole.by_kind(tables)
-        room = np.empty((self.blocks[0].stop, *self.shape))
-        for number, block in enumerate(self.blocks):
+        return [self._spread(blocks, held, whole) for blocks in self.parts]
+
+    def _spread(self, blocks: Sequence[slice], held: list[Array], whole: Array | None) -> Blocks:
+        room = np.empty((self.step, *self.shape))
+        for block in blocks:
             cells = room[: block.stop - block.start]
             if whole is None:
                 cells[...] = 0.0
             elif self.whole is not None and self.whole.n_rows == 1:
                 cells[...] = whole.reshape(1, *self.shape)
             else:
-                cells[...] = (self.whole_rows[number] @ whole).reshape(cells.shape)
+                cells[...] = (self.whole_rows[block.start // self.step] @ whole).reshape(cells.shape)
             for each in held:
                 cells += each if len(each) == 1 else each[block]
             yield block, cells
@@ -192,24 +200,29 @@ class CellSums:
                 sums[target] = sums[target] + grown if target in sums else grown
         return [sums[each.sensitive] for each in self.largest]
 
-    def gather(self, blocks: Iterable[tuple[slice, Array]]) -> Array:
-        """Every table from the cells of all blocks, as `spread` takes them."""
+    def gather(self, parts: Sequence[Blocks]) -> Array:
+        """Every table from the cells of all blocks, in parts that are gone through side by side."""
         sums = {
             each.sensitive: np.empty((self.n, *(self.shape[k] for k in each.sensitive)))
             for each in self.largest
         }
         found = np.zeros(self.n_cells)
-        whole = np.zeros_like(self.whole.by_kind(found)) if self.whole is not None else np.empty(0)
-        for number, (block, cells) in enumerate(blocks):
-            for each in self.largest:
-                sums[each.sensitive][block] = _summed(cells, tuple(range(len(self.shape))), each.sensitive)
-            if self.whole is not None:
-                flat = cells.reshape(len(cells), -1)
-                whole += (
-                    flat.sum(axis=0) if self.whole.n_rows == 1 else self.whole_combinations[number] @ flat
-                )
+        every = tuple(range(len(self.shape)))
+
+        def add(part: Blocks) -> Array:
+            whole = np.zeros_like(self.whole.by_kind(found)) if self.whole is not None else np.empty(0)
+            for block, cells in part:
+                for each in self.largest:
+                    sums[each.sensitive][block] = _summed(cells, every, each.sensitive)
+                if self.whole is not None:
+                    flat, number = cells.reshape(len(cells), -1), block.start // self.step
+                    alike = self.whole.n_rows == 1
+                    whole += flat.sum(axis=0) if alike else self.whole_combinations[number] @ flat
+            return whole
+
+        wholes = list(_threads().map(add, parts)) if len(parts) > 1 else [add(each) for each in parts]
         if self.whole is not None:
-            self.whole.put(whole, found)
+            self.whole.put(np.sum(wholes, axis=0), found)
         for each in reversed(self.margins):
             if each.larger is not None:
                 larger = each.larger.sensitive
@@ -217,6 +230,12 @@ class CellSums:
             flat = sums[each.sensitive].reshape(self.n, -1)
             each.put(flat.sum(axis=0) if each.n_rows == 1 else each.combinations @ flat, found)
         return found
+
+
+@functools.cache
+def _threads() -> ThreadPoolExecutor:
+    """Two threads, as many as there are halves: sums do not depend on how many processors there are."""
+    return ThreadPoolExecutor(2, thread_name_prefix="sums of cells")
 
 
 def _summed(cells: Array, columns: tuple[int, ...], kept: tuple[int, ...]) -> Array:

@@ -6,8 +6,9 @@ sensitive one. The expected table of a set is the sum over records of p(x | z), 
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,7 +16,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from synth_core.analysis.measured.cell_sums import CellSums
+from synth_core.analysis.measured.cell_sums import Blocks, CellSums
 from synth_core.analysis.measured.smoothing import Smoothing
 
 Array = NDArray[np.float64]
@@ -243,13 +244,16 @@ class LogLinear:
     def shares(self, parameters: Array) -> Array:
         """p(x | z) of every public combination, of shape (n_cells, *shape)."""
         shares = np.empty((len(self.domain.public), *self.domain.shape))
-        for block, cells in self._shares(parameters):
+        for block, cells in itertools.chain(*self._shares(parameters)):
             shares[block] = cells
         return shares
 
-    def _shares(self, parameters: Array) -> Iterator[tuple[slice, Array]]:
-        """p(x | z) by blocks of public combinations."""
-        for block, cells in self._sums.spread(self._added(parameters)):
+    def _shares(self, parameters: Array) -> list[Blocks]:
+        """p(x | z) by blocks of public combinations, in parts as `CellSums.spread` has them."""
+        return [self._normalised(part) for part in self._sums.spread(self._added(parameters))]
+
+    def _normalised(self, part: Blocks) -> Blocks:
+        for block, cells in part:
             if self.domain.possible is not None:
                 np.copyto(cells, -np.inf, where=~self.domain.possible[block])
             cells -= cells.max(axis=self._all, keepdims=True)
@@ -265,7 +269,7 @@ class LogLinear:
         """Tables of sets of columns from a count of each cell, of shape (n_cells, *shape)."""
         known = {term.columns for term in self.terms}
         model = self if known.issuperset(sets) else LogLinear(self.domain, sets)
-        tables = model.split(model._sums.gather((block, cells[block]) for block in model._sums.blocks))
+        tables = model.split(model._sums.gather([((block, cells[block]) for block in model._sums.blocks)]))
         found = dict(zip([term.columns for term in model.terms], tables, strict=True))
         return [found[columns] for columns in sets]
 
@@ -331,16 +335,17 @@ class LogLinear:
         counts, told = self.told(measured)
         held = np.empty((len(self.domain.public), *self.domain.shape))  # expected records of each cell
 
-        def expected_cells(parameters: Array) -> Iterator[tuple[slice, Array]]:
-            for block, cells in self._shares(parameters):
+        def expected_cells(part: Blocks) -> Blocks:
+            for block, cells in part:
                 yield block, np.multiply(cells, self._mass[block], out=held[block])
 
         def loss(scaled: Array) -> tuple[float, Array]:
             moved = unit * scaled
             parameters = middle + moved
-            away = self._sums.gather(expected_cells(parameters)) - counts
+            away = self._sums.gather([expected_cells(part) for part in self._shares(parameters)]) - counts
             residuals = told * away
-            slope = self._sums.gather(self._centred(held, residuals))
+            back = self._sums.spread(residuals)
+            slope = self._sums.gather([self._centred(held, part) for part in back])
             penalty, slopes = smoothing.penalty(parameters)
             pull = precision * moved
             value = 0.5 * float(residuals @ away + pull @ moved) + penalty
@@ -369,15 +374,17 @@ class LogLinear:
             told[here] += table.precision
         return np.divide(summed, told, out=np.zeros(self.n_cells), where=told > 0), told
 
-    def _centred(self, held: Array, residuals: Array) -> Iterator[tuple[slice, Array]]:
+    def _centred(self, held: Array, part: Blocks) -> Blocks:
         """What the residuals of tables say of each cell, less their mean under p(x | z), times its expected records.
 
         Parameters
         ----------
         held : array of shape (n_cells, *shape)
             Expected records.
+        part : iterator
+            The residuals, spread.
         """
-        for block, back in self._sums.spread(residuals):
+        for block, back in part:
             cells, records = held[block], self._mass[block]
             mean = np.einsum("zx,zx->z", cells.reshape(len(cells), -1), back.reshape(len(cells), -1))
             back -= mean.reshape(records.shape) / records
@@ -386,7 +393,9 @@ class LogLinear:
 
     def _curvature(self, measured: Sequence[NoisyTable], parameters: Array) -> Array:
         """About the second derivative of each parameter's own: it makes the search shorter and changes no answer."""
-        expected = self._sums.gather((b, cells * self._mass[b]) for b, cells in self._shares(parameters))
+        expected = self._sums.gather(
+            [((b, cells * self._mass[b]) for b, cells in part) for part in self._shares(parameters)]
+        )
         told = [
             sum(
                 table.precision / math.prod(self.domain.shape_of(beside))
