@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -274,6 +275,17 @@ def _without_marks(texts: pyarrow.Array) -> tuple[tuple[str, ...], pyarrow.Array
     return tuple(sorted(set(texts.filter(known).to_pylist()))), texts.filter(pc.invert(known))
 
 
+def _rounded(spelled: pyarrow.Array, values: pyarrow.Array) -> bool:
+    """Whether a number beyond 2**53 that is written digit by digit, such as 9007199254740993.0, became another one."""
+    beyond = pc.greater_equal(pc.abs(values), 2.0**53)
+    if not pc.any(beyond).as_py():
+        return False
+    texts, numbers = spelled.filter(beyond), values.filter(beyond)
+    digits = _matches(texts, r"^[+-]?\d+\.?\d*$")
+    pairs = zip(texts.filter(digits).to_pylist(), numbers.filter(digits).to_pylist(), strict=True)
+    return any(Decimal(text) != Decimal(number) for text, number in pairs)
+
+
 def _matches(texts: pyarrow.Array, pattern: str) -> pyarrow.Array:
     return pc.match_substring_regex(texts, pattern)
 
@@ -341,7 +353,7 @@ class Distinct:
         return pd.Series(taken, dtype="str")
 
     def numbers(self, how: Numerals) -> pd.Series | None:
-        """The cells as numbers; None where whole numbers are too large for 64 bits: they stay text."""
+        """The cells as numbers; None where one has too many digits to be kept: they stay text."""
         spelled = spell(self._or_missing("", *how.missing), how)
         there = spelled.drop_null()
         if not (_all(there.slice(0, 100), WHOLE) and _all(there, WHOLE)):
@@ -350,6 +362,8 @@ class Distinct:
                 if self.floats is not None and how == Numerals()
                 else spelled.cast(pyarrow.float64())
             )
+            if _rounded(spelled, values):
+                return None
             return pd.Series(self.spread(values.to_numpy(zero_copy_only=False)))
         try:
             found = spelled.cast(pyarrow.int64())

@@ -228,6 +228,7 @@ def _refuse_mixed(table: Table, name: str) -> None:
         odd &= counts @ (odd | numbers) > half
         said = "with a sign of a currency or of percent, or in signs of another country"
     else:
+        check_exact(series, name)
         plain = pd.to_numeric(cells, errors="coerce").notna().to_numpy()
         odd, said = numbers & ~plain, "in several ways, some with a comma or in groups"
     if odd.any():

@@ -117,7 +117,12 @@ def not_numbers(column: str, distinct: Distinct, declared: Entry) -> str:
     texts = distinct.texts((*declared.missing, *MISSING_AMONG_NUMBERS))
     fine = readable(pyarrow.array(texts, pyarrow.string(), from_pandas=True), declared.numerals)
     bad = ~fine.fill_null(True).to_numpy(zero_copy_only=False)
-    where = f" (first in row {int(np.argmax(bad)) + 1:,})" if bad.any() else ""
+    if not bad.any():
+        return (
+            f"Column '{column}' is declared a number in the codebook, and holds one of so many digits that it would be "
+            "rounded. Give it another unit, or declare the column a category if it is a code."
+        )
+    where = f" (first in row {int(np.argmax(bad)) + 1:,})"
     return (
         f"Column '{column}' is declared a number in the codebook, and {bad.sum():,} of its cells are none{where}. Name "
         "those that mean missing, correct its signs, or declare another kind."

@@ -13,6 +13,7 @@ import pyreadstat
 import pytest
 
 from synth_core.data.codebook import Codebook, Entry
+from synth_core.data.design import select
 from synth_core.data.readers import ReadOptions, read_again, read_frame
 from synth_core.data.table import read_table
 from synth_core.errors import InputError
@@ -269,3 +270,19 @@ def test_a_total_of_subtotals_is_no_record(first):
         text("n,pay\n" + "\n".join(f"p{i},{cell}" for i, cell in enumerate(cells)))
     by_chance = [*range(1000, 1040), sum(range(1000, 1040)) // 2]
     assert len(text("n,pay\n" + "\n".join(f"p{i},{cell}" for i, cell in enumerate(by_chance))).frame) == 41
+
+
+@pytest.mark.parametrize("cell", ["20000000000000001.0", "20000000000000001.50", "200000000000000000000001."])
+def test_a_number_that_would_be_rounded_is_refused_though_it_has_a_point(cell):
+    """Whole numbers were refused, and those with .0 became their neighbours without a word."""
+    table = text("n,x\n" + rows([cell, *(f"{i}.5" for i in range(20))]))
+    for columns in ("x", ()), ("n", ("x",)):
+        with pytest.raises(InputError, match=r"numbers beyond .* \(first in row 1\)"):
+            select(table, *columns)
+    with pytest.raises(InputError, match="so many digits that it would be rounded"):
+        text("n,x\n" + rows([cell, "1.5"]), book=[Entry(column="x", kind="number")])
+
+
+def test_a_large_number_that_is_kept_to_its_last_digit_is_one():
+    table = text("n,x\n" + rows(["20000000000000004.0", "1.5", "3e20"]))
+    assert set(table.frame["x"]) == {20000000000000004.0, 1.5, 3e20}
