@@ -12,17 +12,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePath
 
-import numpy as np
 import pandas as pd
 import pyarrow
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from synth_core.data.binary_file import PARQUET, STATISTICAL, TypedColumns, read_parquet, read_statistical
 from synth_core.data.cells import Distinct
 from synth_core.data.codebook import Codebook
 from synth_core.data.meaning import SIGNS, meanings
 from synth_core.data.reading import Read, ReadOptions
+from synth_core.data.summary_rows import with_records_alone
 from synth_core.data.text_file import DELIMITERS, ENCODINGS, check_columns, read_text
 from synth_core.data.typed_file import of_typed
 from synth_core.data.workbook import read_sheet
@@ -34,9 +33,6 @@ __all__ = ["DELIMITERS", "ENCODINGS", "SIGNS", "SUFFIXES", "Read", "ReadOptions"
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".gz")
 WORKBOOK = ".xlsx"
-ADDED_UP = (
-    10  # values beside it that are not 0, from which on a row that is their sum is a total and no chance
-)
 SUFFIXES = (*TEXT_SUFFIXES, WORKBOOK, PARQUET, *STATISTICAL)
 
 
@@ -77,7 +73,7 @@ def read_frame(content: bytes, name: str, options: ReadOptions = ReadOptions()) 
         else:
             typed = read_statistical(content, suffix, name, options.encoding)
             found = _of_typed(typed, name, replace(options, encoding=typed.encoding))
-        return _without_totals(found, name)
+        return with_records_alone(found, name)
 
 
 @contextlib.contextmanager
@@ -112,10 +108,10 @@ def read_again(read: Read, name: str, options: ReadOptions) -> Read:
     """What was read of a file, by another codebook: from its cells as they were written, or else from typed ones."""
     with reader_errors_in_words(name):
         if read.options.delimiter is not None:
-            return _without_totals(_of_cells(read.written, options), name)
+            return with_records_alone(_of_cells(read.written, options), name)
         frame = read.frame.assign(**{column: cells.to_pandas() for column, cells in read.written.items()})
         typed = TypedColumns(frame, read.labelled, frozenset(read.labelled))
-        return _without_totals(of_typed(typed, name, options), name)
+        return with_records_alone(of_typed(typed, name, options), name)
 
 
 def _of_text(content: bytes, name: str, options: ReadOptions) -> Read:
@@ -152,38 +148,6 @@ def _check_rows(rows: int, name: str) -> None:
         raise InputError(f"The file {name} has {rows:,} rows; at most {limits.MAX_ROWS:,} can be read.")
     if rows == 0:
         raise InputError(f"The file {name} has a header but no rows.")
-
-
-def _without_totals(read: Read, name: str) -> Read:
-    """What was read, unless its first or last row is the sum of all others: a total is no record.
-
-    With subtotals among them the others add up to twice as much. Only columns of one sign tell: among gains and losses
-    a record may be the sum of the others by chance.
-    """
-    for column in read.frame.columns:
-        if not pd.api.types.is_numeric_dtype(read.frame[column]):
-            continue
-        values = read.frame[column].to_numpy(dtype=float, na_value=np.nan)
-        there = values[np.isfinite(values)]
-        if np.count_nonzero(there) <= ADDED_UP or there.min() < 0 < there.max():
-            continue
-        for row in (len(values) - 1, 0):
-            total = np.isclose([2 * values[row], 3 * values[row]], there.sum(), rtol=1e-12, atol=0.0)
-            if total[0] or (total[1] and _has_subtotals(there[:-1] if row else there[1:][::-1])):
-                raise InputError(
-                    f"Row {row + 1:,} of {name} holds in '{column}' the sum of all other rows: a total is no record. "
-                    "Leave that row out, and subtotals too."
-                )
-    return read
-
-
-def _has_subtotals(values: NDArray[np.float64]) -> bool:
-    """Whether numbers, in this order, are groups that are each followed by their sum."""
-    added, groups = 0.0, 0
-    for value in values:
-        ends = added != 0 and np.isclose(value, added, rtol=1e-12, atol=0.0)
-        added, groups = (0.0, groups + 1) if ends else (added + value, groups)
-    return added == 0 and groups > 1
 
 
 def _checked_names(given: list[str], file: str, kept: list[int]) -> list[str]:

@@ -1,0 +1,77 @@
+"""Rows that are no records: what stands below or above a table is refused by its row, and a record is none of it."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synth_core.data.table import read_table
+from synth_core.errors import InputError
+
+N = 50
+PAY = [1000 + 37 * i % 411 for i in range(N)]
+
+
+def table(below=(), above=(), head=("name", "pay", "years"), kind="csv", groups=False):
+    people = [("south" if i % 2 else "north") if groups else f"p{i}" for i in range(N)]
+    rows = [*above, *zip(people, PAY, range(20, 20 + N), strict=True), *below]
+    frame, stream = pd.DataFrame(rows, columns=list(head)), io.BytesIO()
+    frame.to_csv(stream, index=False) if kind == "csv" else frame.to_excel(stream, index=False)
+    return read_table(stream.getvalue(), f"t.{kind}")
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+@pytest.mark.parametrize("groups", [False, True])
+@pytest.mark.parametrize(
+    "below",
+    [
+        [("Mean", round(np.mean(PAY), 1), 44.5)],
+        [("Total", sum(PAY), None), ("Average:", round(np.mean(PAY)), 44)],
+        [("N", N, N)],
+        [("Min", min(PAY), 20), ("Max", max(PAY), 69)],
+        [(None, np.mean(PAY), 44.5)],
+    ],
+)
+def test_a_row_that_says_something_of_the_others_is_refused(below, groups, kind):
+    with pytest.raises(InputError, match=f"Row {N + len(below)} of t[.]{kind} .* is no record"):
+        table(below, kind=kind, groups=groups)
+
+
+def test_a_sure_word_below_a_name_for_each_record_is_enough():
+    """The mean may be one of weighted records."""
+    with pytest.raises(
+        InputError, match=f"Row {N + 1} of .* is called a total, a mean or the like in 'name'"
+    ):
+        table([("Mean", 1234, 50)])
+
+
+@pytest.mark.parametrize("name", ["Max", "SD", "All", "N"])
+def test_a_record_that_is_called_so_is_one(name):
+    for groups in (False, True):
+        assert table([(name, 1017, 33)], groups=groups).rows == N + 1
+    assert table([("Mean", 1017, 33)], groups=True).rows == N + 1
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_a_title_of_as_many_cells_as_the_table_and_units_are_said(kind):
+    """The title was taken for the names, and the names for a record."""
+    names = ("name", "pay", "years")
+    for head, above in (("Table 1", "all persons", "2023"), names), (names, ("", "EUR", "a")):
+        with pytest.raises(InputError, match=r"Row 1 of .* holds words"):
+            table(above=[above], head=head, kind=kind)
+    assert table(above=[("x", "refused", "refused")], kind=kind).rows == N + 1
+
+
+def test_a_row_that_repeats_the_names_is_refused():
+    with pytest.raises(InputError, match=f"Row {N + 1} of .* repeats the names"):
+        table([("name", "pay", "years"), ("q", 2, 3)])
+
+
+def test_subtotals_without_a_total_are_refused():
+    groups = [[1000 + 37 * i for i in range(20)], [2000 + 41 * i for i in range(25)]]
+    cells = [cell for group in groups for cell in (*group, sum(group))]
+    with pytest.raises(InputError, match=r"in 'pay' groups that are each followed by their sum"):
+        read_table(("pay\n" + "\n".join(map(str, cells))).encode(), "t.csv")
+    for fine in (cells[:-1], [1, 1] * 20, [1, 2, 3] * 20):
+        assert read_table(("pay\n" + "\n".join(map(str, fine))).encode(), "t.csv").rows == len(fine)
