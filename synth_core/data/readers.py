@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from synth_core.data.binary_file import PARQUET, STATISTICAL, TypedColumns, read_parquet, read_statistical
 from synth_core.data.cells import Distinct
 from synth_core.data.codebook import Codebook
+from synth_core.data.file_kinds import check_beginning, way_out
 from synth_core.data.meaning import SIGNS, meanings
 from synth_core.data.reading import Read, ReadOptions
 from synth_core.data.summary_rows import with_records_alone
@@ -57,14 +58,19 @@ def read_frame(content: bytes, name: str, options: ReadOptions = ReadOptions()) 
     if not content:
         raise InputError(f"The file {name} is empty.")
     if suffix not in SUFFIXES:
+        said = way_out(suffix)
         raise InputError(
             f"Files ending in '{suffix or 'nothing'}' cannot be read; use one of {', '.join(SUFFIXES)}."
+            + (f" {said}" if said else "")
         )
+    check_beginning(content, suffix, name)
     if options.sheet is not None and suffix != WORKBOOK:
         raise InputError(f"The file {name} has no sheets: only a workbook ({WORKBOOK}) has.")
     with reader_errors_in_words(name):
         if suffix in TEXT_SUFFIXES:
-            found = _of_text(_gunzip(content) if suffix == ".gz" else content, name, options)
+            text = _gunzip(content) if suffix == ".gz" else content
+            check_beginning(text, ".csv", name)
+            found = _of_text(text, name, options)
         elif suffix == WORKBOOK:
             typed, sheet, sheets = read_sheet(content, name, options.sheet)
             found = _of_typed(typed, name, replace(options, sheet=sheet, sheets=sheets))
@@ -88,7 +94,7 @@ def reader_errors_in_words(name: str) -> Iterator[None]:
     except Exception as error:  # a parser's own message may quote cells: not shown
         raise InputError(
             f"The file {name} could not be read as {PurePath(name).suffix.lstrip('.').lower()} "
-            f"({type(error).__name__}). Check that it opens in the program that wrote it."
+            f"({type(error).__name__}): it may be cut short or broken. Does it open in the program that wrote it?"
         ) from None
 
 
@@ -156,6 +162,8 @@ def _checked_names(given: list[str], file: str, kept: list[int]) -> list[str]:
     A column without a name and without a value is none: a delimiter ends each line, or a table begins at B3.
     """
     check_columns(len(given), file)
+    if not kept:
+        raise InputError(f"The file {file} has neither a name nor a value in any column.")
     names = [one_line(given[i]) for i in kept]
     for i, column in zip((i + 1 for i in kept), names, strict=True):
         if not column.strip():

@@ -26,6 +26,8 @@ _COMMAS_IN_NUMBER = re.compile(r"[+-]?(\d+,\d+|\d{1,3}(,\d{3})+(\.\d+)?)$")
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\r?\n', re.I)  # Excel's
 _QUOTED_OR_RETURN = re.compile(r'(?<![^,;|\s])"(?:[^"]++|"")*+"(?=[,;|\s]|\Z)|\r(?!\n)')
 SAMPLE_CHARACTERS, SAMPLE_LINES = 1 << 20, 100
+# A cell is as long as it is: beyond the module's own limit it was an error without a place.
+csv.field_size_limit(1 << 30)
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,11 @@ def read_text(content: bytes, name: str, delimiter: str | None, encoding: str | 
     delimiter = delimiter or _detect_delimiter(text)
     header, above = _header(text, delimiter)
     names = [cell.strip() for cell in header]
+    if (longest := max(map(len, names))) > limits.MAX_CELL_CHARACTERS:
+        raise InputError(
+            f"The first line of {name} holds a cell of {longest:,} characters: it is no line of names. Check that the "
+            "file is a table."
+        )
     check_columns(len(names), name)  # before the work: it grows with their square
     if len(names) == 1:
         _refuse_columns_of_spaces(text, name)
