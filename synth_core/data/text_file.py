@@ -10,6 +10,7 @@ import csv
 import io
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,8 +27,6 @@ _COMMAS_IN_NUMBER = re.compile(r"[+-]?(\d+,\d+|\d{1,3}(,\d{3})+(\.\d+)?)$")
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\r?\n', re.I)  # Excel's
 _QUOTED_OR_RETURN = re.compile(r'(?<![^,;|\s])"(?:[^"]++|"")*+"(?=[,;|\s]|\Z)|\r(?!\n)')
 SAMPLE_CHARACTERS, SAMPLE_LINES = 1 << 20, 100
-# A cell is as long as it is: beyond the module's own limit it was an error without a place.
-csv.field_size_limit(1 << 30)
 
 
 @dataclass(frozen=True)
@@ -51,6 +50,17 @@ class TextColumns:
     skipped: int
 
 
+@contextlib.contextmanager
+def _cells_of_any_length() -> Iterator[None]:
+    """Without the limit of the module csv, beyond which it raises an error that names no place."""
+    usual = csv.field_size_limit(1 << 30)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(usual)
+
+
+@_cells_of_any_length()
 def read_text(content: bytes, name: str, delimiter: str | None, encoding: str | None) -> TextColumns:
     """Columns of text of a delimited file; raises InputError naming the line of what is wrong."""
     text, encoding = _decode(content, name, encoding)

@@ -40,6 +40,7 @@ CSV = FRAME.to_csv(index=False).encode()
         (WORKBOOK[:-60], "t.xlsx", "cut short"),
         (CSV, "t.dta", "cut short or broken"),
     ],
+    ids=lambda each: each if isinstance(each, str) else "content",  # which holds the time
 )
 def test_a_file_of_another_kind_is_said_to_be_one(content, name, said):
     with pytest.raises(InputError, match=said):
