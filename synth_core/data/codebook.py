@@ -89,6 +89,8 @@ class Entry(BaseModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Entry:
+        if not self.column.strip():
+            raise ValueError("its column has no name")
         if len(self.thousands) > 1 or self.thousands not in ("", ",", ".", *SPACES):
             raise ValueError("thousands is one of , . ' or a space, or empty")
         if self.thousands and self.thousands == self.decimal:
@@ -267,7 +269,7 @@ def _checked(entries: Iterable[Mapping[str, Any]], name: str) -> Codebook:
     found = []
     for place, entry in enumerate(entries, 1):
         column = entry.get("column") if isinstance(entry, Mapping) else None
-        where = f"of column '{column}'" if isinstance(column, str) else f"number {place}"
+        where = f"of column '{column}'" if isinstance(column, str) and column.strip() else f"number {place}"
         try:
             found.append(Entry.model_validate(entry, strict=False))
         except ValidationError as error:

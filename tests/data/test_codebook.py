@@ -299,6 +299,16 @@ def test_a_table_of_another_codebook_is_another_one_to_a_worker():
         ),
         (b"column,kind\n" + b"x" * 200_000, "c.csv", "could not be read as csv"),
         (b"column,kind,kind\nx,number,text\n", "c.csv", "two columns named 'kind'"),
+        (
+            b'{"columns": [{"column": "x"}, {"column": " "}]}',
+            "c.json",
+            "entry number 2 is wrong: its column has no name",
+        ),
+        (
+            b"<codeBook><var name='x'/><var ID='V2'/></codeBook>",
+            "c.xml",
+            "entry number 2 is wrong: its column has no",
+        ),
     ],
 )
 def test_a_codebook_that_is_damaged_or_has_no_ends_is_refused_in_words(content, name, said):
