@@ -22,7 +22,7 @@ def category_places(
     categories: tuple[str, ...],
     cells: pyarrow.Array | None = None,
     marks: Collection[str] = (),
-    codes: Mapping[str, str] = {},
+    others: Mapping[str, str] = {},
 ) -> np.ndarray:
     """Places among the categories, `NO_CATEGORY` of other values, missing as NaN.
 
@@ -35,8 +35,8 @@ def category_places(
         As the file writes them.
     marks : collection of str
         Texts that mean missing.
-    codes : mapping
-        Of a label that stands for a code in the file, the code.
+    others : mapping
+        What else a value is called: of a label that stands for a code in the file the code, or of a code its label.
     """
     present = series.notna().to_numpy()
     values = series[present]
@@ -44,7 +44,7 @@ def category_places(
     index, kinds = (np.arange(len(values)), values) if values.dtype == object else pd.factorize(values)
     place = {category: float(i) for i, category in enumerate(categories)}
     typed = np.full(len(series), np.nan)
-    spelled = ((*_spellings(kind), *_spellings(codes.get(str(kind), ""))) for kind in kinds)
+    spelled = ((*own, *_spellings(others.get(own[0], ""))) for own in map(_spellings, kinds))
     found = [next((place[each] for each in texts if each in place), NO_CATEGORY) for texts in spelled]
     typed[present] = np.array(found, dtype=float)[index]
     return typed if cells is None else _as_written(typed, cells, place, marks)

@@ -116,7 +116,12 @@ def read_again(read: Read, name: str, options: ReadOptions) -> Read:
         if read.options.delimiter is not None:
             return with_records_alone(_of_cells(read.written, options), name)
         frame = read.frame.assign(**{column: cells.to_pandas() for column, cells in read.written.items()})
-        typed = TypedColumns(frame, read.labelled, frozenset(read.labelled))
+        named = {
+            e.column: dict(zip(e.categories, e.labels, strict=False))
+            for e in read.codebook.columns
+            if e.labels
+        }
+        typed = TypedColumns(frame, named | read.labelled, frozenset(read.labelled))
         return with_records_alone(of_typed(typed, name, options), name)
 
 

@@ -226,8 +226,16 @@ class Table:
         entry, labels = self.declared_codebook.get(name), self.labelled.get(name, {})
         marks = {*by_column(self.missing, list(self.frame.columns)).get(name, ())}
         marks |= set() if entry is None else set(entry.missing)
-        codes = {label: code for code, label in labels.items()}
-        return category_places(self.frame[name], categories, self.written.get(name), marks, codes)
+        others = {label: code for code, label in labels.items()} | self._names_of_codes(name, categories)
+        return category_places(self.frame[name], categories, self.written.get(name), marks, others)
+
+    def _names_of_codes(self, name: str, categories: tuple[str, ...]) -> dict[str, str]:
+        """The label of each code that a file labels, where these categories are labels and none of them is a code."""
+        entry = self.codebook.get(name)
+        if entry is None or set(categories) & set(entry.categories):
+            return {}
+        names = dict(zip(entry.categories, entry.labels, strict=False))
+        return names if len(set(names.values())) == len(names) else {}
 
     def check_codes(self, name: str) -> None:
         """Refuse numbers as codes where only their spelling may tell them apart; raises InputError."""
@@ -404,6 +412,7 @@ def declared_again(table: Table, codebook: Codebook) -> Table:
         codebook=read.codebook,
         written=read.written,
         questions=read.questions,
+        labelled=read.labelled,
     ).with_missing(table.missing)
 
 

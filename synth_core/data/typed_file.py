@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from synth_core.data.binary_file import TypedColumns, binary_data, hours_text
 from synth_core.data.cells import COMMA_GROUP, POINT_GROUP, Distinct, look_at, readable
-from synth_core.data.codebook import Codebook, Entry
+from synth_core.data.codebook import Codebook, Entry, declared_categories
 from synth_core.data.column import FEW_CODES
 from synth_core.data.meaning import Meaning, meanings, not_numbers
 from synth_core.data.missing import as_number, without_markers
@@ -26,7 +26,12 @@ from synth_core.system.characters import one_line
 def of_typed(typed: TypedColumns, name: str, options: ReadOptions) -> Read:
     """The columns of a typed file, each of one kind; raises InputError for lists and binary data."""
     frame = typed.frame
-    labelled = {column: typed.labels[column] for column in frame.columns if column in typed.labelled}
+    labelled = {
+        column: typed.labels[column]
+        for place, column in enumerate(frame.columns)
+        if column in typed.labelled
+        or _by_labels(options.codebook.get(column), frame.iloc[:, place], typed.labels.get(column, {}))
+    }
     for i, column in enumerate(frame.columns):
         cells = _prepared(frame.iloc[:, i], column, name, labelled.get(column, {}))
         frame.isetitem(i, cells.array)
@@ -193,6 +198,15 @@ def _by_codes(declared: Entry, labels: Mapping[str, str]) -> bool:
     return (
         bool(labels) and declared.kind == "number" and not pc.all(readable(texts, declared.numerals)).as_py()
     )
+
+
+def _by_labels(declared: Entry | None, cells: pd.Series, labels: Mapping[str, str]) -> bool:
+    """Whether the declared categories of a column of codes are their labels, and none is a code: it becomes these."""
+    categories = set() if declared is None else set(declared_categories(declared))
+    if not labels or not categories & set(labels.values()) or categories & set(labels):
+        return False
+    found = [labels.get(cell_text(code), "") for code in cells.dropna().unique()]
+    return all(found) and len(set(found)) == len(found)
 
 
 def _codes(cells: pd.Series, labels: Mapping[str, str]) -> pd.Series:

@@ -11,8 +11,10 @@ import pytest
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.opening import opening_model
 from synth_core.analysis.settings import make_settings
-from synth_core.data.codebook import parse_codebook
-from synth_core.data.table import read_table
+from synth_core.data.codebook import Codebook, Entry, parse_codebook
+from synth_core.data.outcome import category_codes
+from synth_core.data.table import declared_again, read_table
+from synth_core.errors import InputError
 from synth_core.release.output.bundle import dictionary_rows, parquet_bytes, with_whole_numbers
 from synth_core.release.output.data_dictionary import nist_dictionary, released_codebook
 from synth_core.release.plan.planning import Decision, make_plan
@@ -120,3 +122,30 @@ def test_all_that_a_stata_file_names_may_occur_and_is_declared_so(tmp_path):
     assert table.codebook.get("area").categories == ()
     opened = opening_model(table, "edu")
     assert (opened.model, opened.options) == ("categorical", {"categories": tuple(names.values())})
+
+
+@pytest.mark.parametrize("names", [("North", "South", "Abroad: other"), ("Abroad: other", "South", "North")])
+def test_categories_may_be_declared_by_the_labels_of_the_file(table, names):
+    """They were refused: SPSS shows labels, and the file holds codes."""
+    codes = {"North": 1, "South": 2, "Abroad: other": 9}
+    by_names = category_codes(table, "region", names)
+    by_codes = category_codes(table, "region", tuple(str(codes[name]) for name in names))
+    np.testing.assert_array_equal(by_names, by_codes)
+    with pytest.raises(InputError, match="none of its 2 declared categories"):
+        category_codes(table, "region", ("North", "9"))
+    book = Codebook(columns=(Entry(column="region", kind="category", categories=names),))
+    declared = declared_again(table, book)
+    assert set(declared.frame["region"]) == set(names)
+    np.testing.assert_array_equal(category_codes(declared, "region", names), by_codes)
+    number = declared_again(declared, Codebook(columns=(Entry(column="region", kind="number"),)))
+    assert set(number.frame["region"]) == {1, 2, 9}
+
+
+def test_a_label_that_is_another_code_is_no_name_of_its_own(tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2.0] * 10, "y": [1.0, 2.0] * 10})
+    path = str(tmp_path / "t.sav")
+    pyreadstat.write_sav(frame, path, variable_value_labels={"x": {1: "2", 2: "1"}, "y": {1: "No", 2: "No"}})
+    table = read_table((tmp_path / "t.sav").read_bytes(), "t.sav")
+    assert category_codes(table, "x", ("1", "2"))[0] == 0
+    with pytest.raises(InputError, match="none of its 2 declared"):
+        category_codes(table, "y", ("No", "Yes"))
