@@ -32,6 +32,7 @@ SPACE_GROUPS = rf"^[+-]?[1-9]\d{{0,2}}([{SPACES}]\d{{3}})+([.,]\d+)?$"
 NO_CODE = r"^([+-]|0?\.|\d{3,}\.\d|\d+\.\d{3,}|.*[eE])"
 LEADING_ZERO = r"^[+-]?0\d"
 WHOLE = r"^-?\d+$"
+BY_LETTER = r"^\d+[eE]\d+$"  # 12E4: a code, or a power of ten, which programs write as 1.2e+05
 _MONTH = "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _DAY = (
     r"\d{4}-\d{1,2}-\d{1,2}",
@@ -43,6 +44,16 @@ _DAY = (
 )
 _TIME = r"[ T:]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?(Z|[+-]\d{2}:?\d{2})?"
 DATE = rf"(?i)^({'|'.join(_DAY)})({_TIME})?$"
+_YEAR = r"(19|20)\d{2}"
+# Weeks, months and quarters, and months in words of any language: no days, and perhaps no time at all.
+_PERIOD = (
+    rf"{_YEAR}[-/. ]?(W\d{{1,2}}(-?\d)?|[QTKH][1-4]|M\d{{1,2}})",
+    rf"{_YEAR}[-/.](0[1-9]|1[0-2])",
+    rf"(0?[1-9]|1[0-2])[-/.]{_YEAR}",
+    rf"[QTKH][1-4][-/. ]?{_YEAR}",
+    rf"(\d{{1,2}}\.?[ -]?)?(de )?\p{{L}}{{3,10}}\.?[ -]?(de )?{_YEAR}",
+)
+PERIOD = rf"(?i)^({'|'.join(_PERIOD)})$"
 # A number in any spelling that a column may have.
 ANY_NUMBER = "|".join(
     f"({each})" for each in (NUMBER, INFINITE, COMMA_DECIMAL, COMMA_GROUPS, POINT_GROUPS, SPACE_GROUPS)
@@ -89,7 +100,7 @@ class Finding:
     numerals : Numerals, optional
         Of a number; of one that can be read in two ways, None until the file or its reader says which.
     readings : tuple of Numerals
-        Both, where there are two.
+        Both, where there are two; the one of a number, where the other is none.
     decided : str
         The decimal sign that this column shows without doubt: evidence for others of the file.
     reason : str
@@ -132,7 +143,10 @@ def look_at(column: Distinct, delimiter: str, how: Numerals | None = None) -> Fi
         return finding
     if not len(numbers) and _all(rest, DATE):
         return Finding("date", reason="every cell is written as a date")
-    return Finding("text")
+    periods = len(distinct) > 1 and _all(distinct, PERIOD)
+    return Finding(
+        "text", reason="cells look like dates or periods, and are categories here" if periods else ""
+    )
 
 
 def _points(numbers: pyarrow.Array, delimiter: str, marks: tuple[str, ...]) -> Finding:
@@ -141,6 +155,8 @@ def _points(numbers: pyarrow.Array, delimiter: str, marks: tuple[str, ...]) -> F
     if _leading_zeros(numbers):
         return Finding("text", reason="codes with leading zeros")
     dotted = numbers.filter(pc.match_substring(numbers, "."))
+    if not len(dotted) and pc.any(_matches(numbers, BY_LETTER)).as_py():
+        return Finding("number", None, (Numerals(missing=marks),), reason="digits around a letter")
     if not len(dotted):
         return Finding("number", Numerals(missing=marks), reason="whole numbers" + said)
     if delimiter == "," and not _grouped_by_points(numbers, dotted):

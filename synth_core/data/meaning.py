@@ -94,6 +94,8 @@ def _found(distinct: Distinct, declared: Entry | None, options: ReadOptions) -> 
 
 def _reading(finding: Finding, options: ReadOptions, signs: set[str]) -> Numerals | None:
     """That of two readings which the options name, or else the decimal sign that the file's other columns show."""
+    if len(finding.readings) < 2:  # no sign decides whether it is a number
+        return None
     for each in finding.readings:
         if options.decimal == each.decimal or (options.thousands and options.thousands == each.thousands):
             return each
@@ -103,6 +105,11 @@ def _reading(finding: Finding, options: ReadOptions, signs: set[str]) -> Numeral
 
 
 def _question(column: str, finding: Finding) -> str:
+    if len(finding.readings) < 2:
+        return (
+            f"Column '{column}' can be read in two ways: some of its cells are digits around a letter E, as 12E4: "
+            "they may be codes or powers of ten. Say which, by a codebook: a category or a number."
+        )
     sign = next(each.thousands for each in finding.readings if each.thousands)
     word = SIGNS[sign]
     return (

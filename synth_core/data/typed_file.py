@@ -133,7 +133,7 @@ def _without_signs(cell: object) -> str:
     if not isinstance(cell, int | float | np.number | Decimal) or isinstance(cell, bool) or "." not in text:
         return text
     sign, digits, exponent = Decimal(text).as_tuple()
-    return f"{'-' if sign else ''}{''.join(map(str, digits)).lstrip('0') or '0'}e{exponent}"
+    return f"{'-' if sign else ''}{''.join(map(str, digits)).lstrip('0') or '0'}e{exponent:+d}"
 
 
 def _stripped(cells: pd.Series, column: str, name: str) -> pd.Series:

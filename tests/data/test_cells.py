@@ -5,6 +5,7 @@ import pytest
 
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.table import whole_records
+from synth_core.data.codebook import Codebook, Entry
 from synth_core.data.design import select
 from synth_core.data.outcome import numeric_outcome
 from synth_core.data.readers import ReadOptions
@@ -163,7 +164,7 @@ def test_space_beside_a_category_makes_no_other_one_and_leaves_as_it_came():
     assert list(table.as_written(["x"], np.ones(45, bool))["x"]) == repeated("M", "M ", " F")
 
 
-@pytest.mark.parametrize("value", ["5.4e-79", "1e60", "-3e55"])
+@pytest.mark.parametrize("value", ["5.4e-79", "1e+60", "-3e55"])
 def test_an_outcome_on_an_absurd_scale_is_refused_by_its_row(value):
     table = column([*repeated("10", "20", "30"), value])
     with pytest.raises(InputError, match="first in row 46"):
@@ -293,3 +294,39 @@ def test_points_of_thousands_between_commas_are_asked_for_where_some_numbers_hav
     np.testing.assert_array_equal(numeric_outcome(said, "x"), [900, 1_500, 12_625] * 15)
     for cells in (("900.000", "1.500", "12.625"), ("900", "1.505", "12.625"), ("-9", "1.500", "2.250")):
         assert not column(repeated(*cells), ",").questions
+
+
+@pytest.mark.parametrize("cells", [["12E4", "13E5", "1402"], ["7e1", "NA", "70"]])
+def test_digits_around_a_letter_are_asked_for(cells):
+    """Codes 7E1 and 70 became one number."""
+    content = ("n,x\n" + "".join(f"{i}.5,{cells[i % 3]}\n" for i in range(30))).encode()
+    table = read_table(content, "t.csv", ReadOptions(decimal="."))
+    for columns in ("x", ()), ("n", ("x",)):
+        with pytest.raises(InputError, match="codes or powers of ten"):
+            select(table, *columns)
+    assert select(table, "n", ("x",), ("x",)).records.design.shape[1] == len(set(cells))
+    number = Codebook(columns=(Entry(column="x", kind="number"),))
+    assert read_table(content, "t.csv", ReadOptions(codebook=number)).frame["x"].max() in (1.3e6, 70.0)
+
+
+@pytest.mark.parametrize("cells", [["1e+05", "100"], ["1.5E5", "2"], ["1e-3", "2"], ["3e4", "2.5"]])
+def test_powers_of_ten_as_programs_write_them_are_numbers(cells):
+    table = read_table(("x\n" + "\n".join(cells * 10)).encode(), "t.csv")
+    assert set(table.frame["x"]) == set(map(float, cells))
+
+
+@pytest.mark.parametrize(
+    ("cells", "periods"),
+    [
+        (["2024-W05", "2024-W06"], True),
+        (["2024Q1", "Q2 2024"], True),
+        (["2024-01", "12/2023"], True),
+        (["März 2024", "3 août 2023", "5 de mayo de 2024"], True),
+        (["2024-13", "2024-14"], False),
+        (["12-2400", "type 2"], False),
+        (["March 2024", "later"], False),
+    ],
+)
+def test_what_looks_like_a_period_is_said_to_be_a_category(cells, periods):
+    entry = read_table(("x\n" + "\n".join(cells * 10)).encode(), "t.csv").codebook.get("x")
+    assert (entry.kind, "dates or periods" in entry.note) == ("category", periods)
