@@ -8,6 +8,7 @@ import unicodedata
 _UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})  # control characters, halves of pairs, separators of lines
 _EMBEDDING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _NO_WIDTH = frozenset("\u200b\ufeff")  # a space of no width, and a mark of byte order within a text
+_ALIKE = {ord(c): plain for plain, others in (("-", "−"), ("'", "’‘ʼ´`′"), ('"', "“”„")) for c in others}
 _LINES = re.compile(r"[\t-\r\x85\u2028\u2029]+")
 _RIGHT_TO_LEFT = "\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
 _RUN = re.compile(f"[{_RIGHT_TO_LEFT}](?:[\\W\\d_]*[{_RIGHT_TO_LEFT}]+)*")
@@ -19,14 +20,20 @@ def _is_unseen(character: str) -> bool:
 
 
 def seen(text: str) -> str:
-    """A text as it looks: of letters with one spelling, with single spaces, without marks of no width.
+    """A text as it looks: of letters with one spelling, single spaces, one dash and one apostrophe, no unseen marks.
 
     Examples
     --------
     >>> seen("Ko\\u0308ln") == seen("Köln"), seen("A\\u00a0b") == seen("A  b"), seen("A\\u200e") == seen("A")
     (True, True, True)
+    >>> seen("0–14") == seen("0-14"), seen("O’Neil") == seen("O'Neil"), seen("A") == seen("a")
+    (True, True, False)
     """
-    shown = "".join(character for character in text if unicodedata.category(character) != "Cf")
+    shown = "".join(
+        "-" if unicodedata.category(character) == "Pd" else character
+        for character in text.translate(_ALIKE)
+        if unicodedata.category(character) != "Cf"
+    )
     return unicodedata.normalize("NFC", " ".join(shown.split()))
 
 

@@ -277,6 +277,8 @@ def test_a_predictor_in_digits_of_another_script_is_refused():
         ("A b", "A  b"),
         ("A", "A\u200e"),
         ("ab", "a\xadb"),
+        ("0-14", "0\u201314"),
+        ("O'Neil", "O\u2019Neil"),
     ],
 )
 def test_categories_that_look_alike_are_no_two_categories_of_a_predictor(pair):
