@@ -21,11 +21,30 @@ from synth_core.errors import InputError
 from synth_core.system import limits
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
-ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16", "cp1250", "cp1251", "cp1253", "cp1254", "cp1257")
+ENCODINGS = (
+    *(
+        "utf-8",
+        "cp1252",
+        "latin-1",
+        "utf-16",
+        "cp1250",
+        "cp1251",
+        "cp1253",
+        "cp1254",
+        "cp1257",
+        "cp437",
+        "cp850",
+    ),
+    *("iso8859-2", "iso8859-15", "koi8-r", "mac-roman", "gb18030", "big5", "shift-jis", "euc-jp", "euc-kr"),
+)
 _NUMBER = re.compile(r"^[+-]?[\d.,' ]*\d[\d.,' ]*$")
 _COMMAS_IN_NUMBER = re.compile(r"[+-]?(\d+,\d+|\d{1,3}(,\d{3})+(\.\d+)?)$")
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\r?\n', re.I)  # Excel's
 _QUOTED_OR_RETURN = re.compile(r'(?<![^,;|\s])"(?:[^"]++|"")*+"(?=[,;|\s]|\Z)|\r(?!\n)')
+_FORMULA_OF_TEXT = re.compile(
+    r'(?m)(?<![^,;|\t\n\r])(?:="([^"\n]*)"|"=""([^"\n]*)""")(?=[,;|\t\r\n]|\Z)'
+)  # ="01" of Excel
+_PARTING = ",;\t|:^~!#¦§¶\x01\x1f"  # signs that part cells in some file, of which the first are read
 SAMPLE_CHARACTERS, SAMPLE_LINES = 1 << 20, 100
 
 
@@ -64,10 +83,9 @@ def _cells_of_any_length() -> Iterator[None]:
 def read_text(content: bytes, name: str, delimiter: str | None, encoding: str | None) -> TextColumns:
     """Columns of text of a delimited file; raises InputError naming the line of what is wrong."""
     text, encoding = _decode(content, name, encoding)
-    text = text.rstrip("\x1a")  # the end of a file, of DOS
+    text = _plain(text)
     if not text or text.isspace():
         raise InputError(f"The file {name} is empty.")
-    text = _with_line_feeds(text.lstrip("\ufeff"))
     longest = max(map(len, text[:SAMPLE_CHARACTERS].split("\n", 2)[:1]), default=0)
     for sign in (delimiter,) if delimiter else DELIMITERS:
         if longest > limits.MAX_COLUMNS:  # before the work: it grows with their square
@@ -77,16 +95,14 @@ def read_text(content: bytes, name: str, delimiter: str | None, encoding: str | 
         delimiter, text, skipped = delimiter or found[1], text[found.end() :], 1
     while text.startswith(("\n", "\r\n")):
         skipped, text = skipped + 1, text[text.index("\n") + 1 :]
+    found_out = delimiter is None
     delimiter = delimiter or _detect_delimiter(text)
     header, above = _header(text, delimiter)
-    names = [cell.strip() for cell in header]
-    if (longest := max(map(len, names))) > limits.MAX_CELL_CHARACTERS:
-        raise InputError(
-            f"The first line of {name} holds a cell of {longest:,} characters: it is no line of names. Check that the "
-            "file is a table."
-        )
+    line = skipped + max(1, above - _lines_of(header) + 1)
+    names = _names(header, name, line)
     check_columns(len(names), name)  # before the work: it grows with their square
     if len(names) == 1:
+        _refuse_other_delimiters(text, name, found_out)
         _refuse_columns_of_spaces(text, name)
     begins = 0
     for _ in range(above):
@@ -96,11 +112,34 @@ def read_text(content: bytes, name: str, delimiter: str | None, encoding: str | 
     return TextColumns(names, cells, encoding, delimiter, skipped + above - _lines_of(header))
 
 
+def _plain(text: str) -> str:
+    """The text without marks of its beginning and its end, with line feeds, and texts instead of formulas of them."""
+    text = _with_line_feeds(text.rstrip("\x1a").lstrip("\ufeff"))
+    if '="' not in text:
+        return text
+    return _FORMULA_OF_TEXT.sub(lambda found: f'"{found[1] or found[2] or ""}"', text)
+
+
+def _names(header: list[str], name: str, line: int) -> list[str]:
+    """The names of a header that begins in this line; refused where a cell of it is no name."""
+    if any(map(_holds_table, header)):
+        raise InputError(_not_closed(line, name))
+    names = [cell.strip() for cell in header]
+    if (longest := max(map(len, names))) > limits.MAX_CELL_CHARACTERS:
+        raise InputError(
+            f"The first line of {name} holds a cell of {longest:,} characters: it is no line of names. Check that the "
+            "file is a table."
+        )
+    return names
+
+
 def _with_line_feeds(text: str) -> str:
     """The text with a line feed where a line ends with a carriage return alone, as old Macintosh programs wrote it.
 
     One within a quoted cell is part of it, and stays, unless no line ends otherwise: stray marks are found by line.
     """
+    if "\n" not in text and "\r" not in text:
+        return re.sub("[\x85\u2028\u2029\x1e]", "\n", text)  # ends of lines of mainframes, and of Unicode
     text = text.replace("\r\r\n", "\r\n")  # written twice over by a program that adds them
     if not re.search(r"\r(?!\n)", text):
         return text
@@ -198,6 +237,26 @@ def _detect_delimiter(text: str) -> str:
         if width > 1:
             scores[delimiter] = times / len(rows), width
     return max(scores, key=lambda key: scores[key]) if scores else ","
+
+
+def _refuse_other_delimiters(text: str, name: str, found_out: bool) -> None:
+    """Refuse a file that reads as one column, and whose first lines have as many of one sign as its header has.
+
+    Each line stands between quotation marks then, as a spreadsheet writes a row that was one cell, or the sign is none
+    of the delimiters. Where the delimiter was not found out but given, the file has one column.
+    """
+    if not found_out:
+        return
+    lines = [line for line in _lines(text[:SAMPLE_CHARACTERS])[:SAMPLE_LINES] if line.strip()]
+    for sign in _PARTING:
+        if len({line.count(sign) for line in lines[:-1]} - {0}) == 1 and sign in min(
+            lines[:-1], key=len, default=""
+        ):
+            raise InputError(
+                f"Each line of {name} seems to hold several cells that are parted by '{sign}', and reads as one: it "
+                "stands between quotation marks, or the sign is none that parts cells here. Save the file as CSV, with "
+                "commas or semicolons."
+            )
 
 
 def _refuse_columns_of_spaces(text: str, name: str) -> None:
@@ -313,12 +372,15 @@ def _cells(text: str, delimiter: str, n_columns: int, name: str, above: int) -> 
         with contextlib.suppress(pyarrow.ArrowInvalid):
             parse(threads=False)
         number, found = wrong[0]
-        more = found > n_columns
+        more, one_more = found > n_columns, number == 1 and found == n_columns + 1
         raise InputError(
             f"Row {number:,} of {name} has {found:,} cells, and the header has {n_columns:,} names. "
+            + ("If a column has no name, as row names of R have none, give it one. " if one_more else "")
             + (
                 "If numbers use a decimal comma, the file needs another delimiter than the comma."
                 if more and delimiter == ","
+                else ""
+                if one_more
                 else "Give every row as many cells as there are names."
             )
         ) from None
@@ -352,11 +414,15 @@ def _check_quotes(text: str, delimiter: str, n_columns: int, name: str, above: i
                     raise csv.Error
             before = reader.line_num
     except csv.Error:
-        raise InputError(
-            f"A quotation mark in line {above + before + 1:,} of {name} is not closed where its cell ends: the lines "
-            "below would become one cell. Close it, or leave it out."
-        ) from None
+        raise InputError(_not_closed(above + before + 1, name)) from None
     return True
+
+
+def _not_closed(line: int, name: str) -> str:
+    return (
+        f"A quotation mark in line {line:,} of {name} is not closed where its cell ends: the lines below would become "
+        "one cell. Close it, or leave it out."
+    )
 
 
 def _check_within(
@@ -390,6 +456,12 @@ def _check_within(
 def _holds_rows(cell: str, delimiter: str, n_columns: int) -> bool:
     inner = cell.split("\n")[1:-1]
     return n_columns > 1 and any(line.count(delimiter) == n_columns - 1 for line in inner)
+
+
+def _holds_table(cell: str) -> bool:
+    """Whether lines within a cell, two or more, have as many delimiters each."""
+    inner = cell.split("\n")[1:-1]
+    return len(inner) > 1 and any(min(line.count(sign) for line in inner) > 0 for sign in DELIMITERS)
 
 
 def _are_rows(lines: list[str], delimiter: str, n_columns: int) -> bool:

@@ -218,3 +218,41 @@ def test_a_zero_byte_far_below_is_refused_by_its_line():
 def test_utf_32_is_refused_as_no_text():
     with pytest.raises(InputError, match="contains binary data"):
         read_table(text().decode().encode("utf-32"), "t.csv")
+
+
+@pytest.mark.parametrize("end", ["\x85", "\u2028"])
+def test_line_ends_of_mainframes_and_of_unicode(end):
+    check(text(end=end))
+
+
+def test_a_quotation_mark_that_is_not_closed_in_the_header_is_said():
+    for content in text('"a,b,c'), text('a;"b;c', [row.replace(",", ";") for row in ROWS] * 200):
+        with pytest.raises(InputError, match=r"quotation mark in line 1 of"):
+            read_table(content, "t.csv")
+    check(text('"a\nof, one\nperson",b,c'), ("a of, one person", "b", "c"))
+
+
+@pytest.mark.parametrize("sign", [":", "^", "\x1f"])
+def test_a_delimiter_that_is_not_known_is_refused_in_words(sign):
+    with pytest.raises(InputError, match="parted by"):
+        read_table(text().replace(b",", sign.encode()), "t.csv")
+
+
+def test_lines_that_a_spreadsheet_quoted_whole_are_refused_in_words():
+    quoted = b"\n".join(b'"' + line + b'"' for line in text().splitlines())
+    with pytest.raises(InputError, match="it stands between quotation marks"):
+        read_table(quoted, "t.csv")
+    one = read_table(quoted, "t.csv", ReadOptions(delimiter=","))  # who says so means one column
+    assert list(one.frame) == ["a,b,c"]
+
+
+def test_names_of_rows_without_a_name_are_said():
+    with pytest.raises(InputError, match="row names of R"):
+        read_table(text("b,c"), "t.csv")
+
+
+def test_texts_that_a_spreadsheet_is_told_to_leave_are_those_texts():
+    """Written as formulas, so that a spreadsheet does not make numbers of codes."""
+    rows = [f'="{i:03d}","=""{i % 3:02d}""",{i}' for i in range(40)]
+    table = check(text(rows=rows))
+    assert list(table.frame["a"][:2]) == ["000", "001"] and set(table.frame["b"]) == {"00", "01", "02"}
