@@ -79,6 +79,12 @@ def table_of(args: argparse.Namespace, data: str) -> Table:
             f"! the codebook has entries of columns that {as_read.name} does not have: {', '.join(unknown)}",
             file=sys.stderr,
         )
+    if as_read.read_options.encoding in ("cp1252", "latin-1") and args.encoding is None:
+        print(
+            f"! {as_read.name} is not in UTF-8 and was read as {as_read.read_options.encoding}, of Western Europe: if "
+            "its letters are others, say --encoding",
+            file=sys.stderr,
+        )
     missing = getattr(args, "missing", ())
     table = as_read.with_missing(missing)
     if unmet := as_read.unmet(missing):

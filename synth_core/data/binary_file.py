@@ -309,7 +309,9 @@ def _encoding(encoding: str | None) -> dict[str, str]:
     """The encoding by the name that the reader knows it by."""
     if encoding is None:
         return {}
-    return {"encoding": re.sub(r"^CP(?=125)", "WINDOWS-", encoding.upper()).replace("LATIN-1", "ISO-8859-1")}
+    known = {"LATIN-1": "ISO-8859-1", "MAC-ROMAN": "MACINTOSH"}
+    name = re.sub(r"^CP(?=125)", "WINDOWS-", encoding.upper())
+    return {"encoding": known.get(name, name)}
 
 
 def _metadata(path: str, suffix: str, name: str, encoding: str | None) -> tuple[Any, str | None]:

@@ -242,6 +242,16 @@ def test_a_mark_that_no_cell_has_is_said(tmp_path, capsys):
     assert "no cell of t.csv is Refsued" in capsys.readouterr().err
 
 
+def test_an_encoding_that_was_guessed_is_said(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    rows = [f"{1 + i / 7:.2f},Тверь" for i in range(60)]
+    path.write_bytes(("pay,place\n" + "\n".join(rows)).encode("koi8-r"))
+    assert main(["advise", str(path), "--outcome", "pay"]) == 0
+    assert "t.csv is not in UTF-8 and was read as cp1252" in capsys.readouterr().err
+    assert main(["advise", str(path), "--outcome", "pay", "--encoding", "koi8-r"]) == 0
+    assert not capsys.readouterr().err
+
+
 def test_purge(tmp_path, monkeypatch, capsys):
     from synth_core.system.cache import results_cache
 
