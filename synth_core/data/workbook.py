@@ -20,6 +20,9 @@ TITLE_ROWS = 20  # above the header, at most
 SHOWN_ROWS = 100  # whose formats are looked at
 _CELL = re.compile(rb'<c [^>]*?r="([A-Z]{1,4})([0-9]{1,8})"')
 _FORMULA_ALONE = re.compile(rb"<c ([^>]*)>\s*<f(?:[^>]*/>|[^>]*>[^<]*</f>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>")
+_MERGED = re.compile(rb'<(?:\w+:)?mergeCell ref="([A-Z]+[0-9]+):([A-Z]+[0-9]+)"')
+_LONGEST_MERGED = 64  # bytes of such an element, which may lie across two parts
+_BY_NUMBER = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _PART = 1 << 22
 
 
@@ -43,20 +46,25 @@ def read_sheet(content: bytes, name: str, sheet: str | None) -> tuple[TypedColum
     with zipfile.ZipFile(stream) as archive:
         unpacked = sum(entry.file_size for entry in archive.infolist())
         if unpacked <= limits.MAX_UNPACKED_XLSX_MB * 1024**2:
+            _refuse_strict(archive, name)
             check_extent(archive, name)
     if unpacked > limits.MAX_UNPACKED_XLSX_MB * 1024**2:
         raise InputError(f"The file {name} unpacks to more than {limits.MAX_UNPACKED_XLSX_MB:,} MB.")
     with pd.ExcelFile(stream, engine="openpyxl") as book:
-        shown = {visible(one_line(str(title))): title for title in book.sheet_names}
+        # One that is hidden comes last, and one of a chart alone is none.
+        tables = sorted(book.book.worksheets, key=lambda each: each.sheet_state != "visible")
+        shown = {visible(one_line(str(each.title))): each.title for each in tables}
         if sheet is not None and sheet not in shown:
             listed = ", ".join(list(shown)[:20]) + (", …" if len(shown) > 20 else "")
             raise InputError(f"The workbook {name} has no sheet '{sheet}'. It has: {listed}.")
         for chosen in (sheet,) if sheet is not None else shown:
-            frame = _table(
+            frame, header = _table(
                 book.parse(shown[chosen], header=None, dtype=object, keep_default_na=False, na_values=[""])
             )
             if len(frame):
                 break
+        with zipfile.ZipFile(stream) as archive:
+            _refuse_merged(archive, book.book[shown[chosen]]._worksheet_path, header, name)
         labels = _shown_codes(frame, _digits(book.book[shown[chosen]])) if len(frame) else {}
     return TypedColumns(frame, labels, frozenset(labels)), chosen, tuple(shown)
 
@@ -91,13 +99,36 @@ def _digits(sheet: Any) -> dict[int, int]:
     }
 
 
-def _table(cells: pd.DataFrame) -> pd.DataFrame:
-    """The rows below the header, in columns of its names; an empty row is no record."""
-    cells = cells[cells.notna().any(axis=1)].reset_index(drop=True)
+def _table(cells: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+    """The rows below the header, in columns of its names, and its row in the sheet; an empty row is no record."""
+    cells = cells.map(_decoded)[cells.notna().any(axis=1)]
+    rows, cells = cells.index, cells.reset_index(drop=True)
     header, first = _header(cells)
     frame = cells.iloc[first:].reset_index(drop=True).infer_objects()
     frame.columns = pd.Index(header, dtype=object)
-    return frame
+    return frame, int(rows[first - 1]) + 1 if len(rows) >= first else 0
+
+
+def _decoded(cell: object) -> object:
+    """A cell with the characters that the format writes by their number, such as _x000D_ of a carriage return."""
+    if not isinstance(cell, str) or "_x" not in cell:
+        return cell
+    return _BY_NUMBER.sub(lambda found: chr(int(found[1], 16)), cell)
+
+
+def _refuse_merged(archive: zipfile.ZipFile, entry: str, header: int, name: str) -> None:
+    """Refuse cells of several records that are merged: all but the first would be empty. Raises InputError."""
+    with archive.open(entry) as stream:
+        rest = b""
+        while part := stream.read(_PART):
+            for first, last in _MERGED.findall(rest + part):
+                low, high = (int(re.sub(rb"\D", b"", end)) for end in (first, last))
+                if low > header and high > low:
+                    raise InputError(
+                        f"A sheet of {name} has merged cells of several rows (as {first.decode()}), of which all "
+                        "but the first would be empty. Unmerge them, and fill in each row's own."
+                    )
+            rest = part[-_LONGEST_MERGED:]
 
 
 def _header(frame: pd.DataFrame) -> tuple[list[str], int]:
@@ -122,6 +153,21 @@ def _names_below_a_title(frame: pd.DataFrame, several: pd.Series) -> bool:
     if len(rows) < 2 or not all(isinstance(cell, str) for cell in rows.iloc[0]):
         return False
     return any(isinstance(cell, int | float) for cell in rows.iloc[1:].to_numpy().ravel())
+
+
+def _refuse_strict(archive: zipfile.ZipFile, name: str) -> None:
+    """Refuse a workbook of another format of the same ending, which no reader knows; raises InputError."""
+    parts = set(archive.namelist())
+    if "xl/workbook.bin" in parts or (
+        "xl/workbook.xml" in parts and b"//purl.oclc.org/ooxml" in archive.read("xl/workbook.xml")
+    ):
+        raise InputError(
+            f"The workbook {name} is a strict Open XML or a binary one. Save it as an ordinary Excel workbook (.xlsx)."
+        )
+    if not any(part.startswith("xl/") for part in parts):
+        raise InputError(
+            f"The file {name} is an archive, and no Excel workbook. Unpack it, or save it as .xlsx."
+        )
 
 
 def check_extent(archive: zipfile.ZipFile, name: str) -> None:

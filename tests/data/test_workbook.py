@@ -101,3 +101,64 @@ def test_a_table_that_does_not_begin_in_the_first_column_is_read():
     frame.to_excel(stream, index=False, startcol=1, startrow=2)
     table = read_table(stream.getvalue(), "t.xlsx")
     assert list(table.frame) == ["n", "pay"] and table.rows == 40
+
+
+def saved(book):
+    book.save(stream := io.BytesIO())
+    return stream.getvalue()
+
+
+def filled(sheet, title=0):
+    for row in *[["Table"]] * title, ["area", "pay"], *[["x", 1.5], ["y", 2.5], ["z", 4]] * 8:
+        sheet.append(row)
+    return sheet
+
+
+def test_a_hidden_sheet_and_one_of_a_chart_are_not_the_first():
+    book = openpyxl.Workbook()
+    book.active.append(["note"])
+    book.active.append([1])
+    book.active.sheet_state = "hidden"
+    filled(book.create_sheet("Pay"))
+    book.create_chartsheet("Chart", 0).add_chart(openpyxl.chart.BarChart())
+    read = read_table(saved(book), "t.xlsx")
+    assert (read.read_options.sheet, read.read_options.sheets) == ("Pay", ("Pay", "Sheet"))
+
+
+def test_merged_cells_of_several_records_are_refused_and_those_above_them_are_not():
+    """All but the first were empty: groups that are merged lost most of their records without a word."""
+    book = openpyxl.Workbook()
+    sheet = filled(book.active, title=2)
+    sheet.merge_cells("A1:B2")
+    assert read_table(saved(book), "t.xlsx").rows == 24
+    sheet.merge_cells("A6:A8")
+    with pytest.raises(InputError, match=r"merged cells of several rows .*A6"):
+        read_table(saved(book), "t.xlsx")
+    filled(book.create_sheet("Fine"))
+    assert read_table(saved(book), "t.xlsx", ReadOptions(sheet="Fine")).rows == 24
+
+
+def test_a_character_that_is_written_by_its_number_is_that_character():
+    """A cell that ends with a carriage return was a category beside the same without it."""
+    book = openpyxl.Workbook()
+    sheet = filled(book.active)
+    sheet["A2"], sheet["A3"] = "x_x000D_", "y_x005F_x000D_"
+    assert set(read_table(saved(book), "t.xlsx").frame["area"]) == {"x", "y", "z", "y_x000D_"}
+
+
+def test_workbooks_of_other_formats_are_refused_in_words():
+    book = openpyxl.Workbook()
+    filled(book.active)
+    ordinary, strict = zipfile.ZipFile(io.BytesIO(saved(book))), io.BytesIO()
+    with zipfile.ZipFile(strict, "w") as archive:
+        for part in ordinary.namelist():
+            here = ordinary.read(part)
+            new = b"http://purl.oclc.org/ooxml/spreadsheetml/main"
+            archive.writestr(
+                part, here.replace(b"http://schemas.openxmlformats.org/spreadsheetml/2006/main", new)
+            )
+    with zipfile.ZipFile(other := io.BytesIO(), "w") as archive:
+        archive.writestr("content.xml", "<a/>")
+    for content, said in (strict, "strict Open XML"), (other, "no Excel workbook"):
+        with pytest.raises(InputError, match=said):
+            read_table(content.getvalue(), "t.xlsx")
