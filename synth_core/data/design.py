@@ -13,7 +13,7 @@ from synth_core.data.column import FEW_CODES
 from synth_core.data.decided import Decided
 from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.data.missing import cell_texts
-from synth_core.data.outcome import check_exact, check_rows, outcome_values
+from synth_core.data.outcome import LARGEST, SMALLEST, check_exact, check_rows, outcome_values
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.models.records import Records
@@ -170,8 +170,12 @@ def predictor_values(table: Table, name: str, as_category: bool) -> pd.Series:
                 f"(first in row {int(np.argmax(np.isinf(numbers))) + 1})."
             )
         largest = np.nanmax(np.abs(numbers))
-        if largest > 0 and not 1e-100 < largest < 1e100:
-            raise InputError(f"Predictor '{name}' has values of about {largest:.0e}; give it another unit.")
+        if largest > 0 and not SMALLEST < largest < LARGEST:
+            raise InputError(
+                f"Predictor '{name}' has values of about {largest:.0e} (first in row "
+                f"{int(np.nanargmax(np.abs(numbers))) + 1:,}). If they mean missing, name them (page Data, or "
+                "--missing); if not, give it another unit."
+            )
         series = pd.Series(numbers)
     return series
 

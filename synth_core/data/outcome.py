@@ -13,7 +13,9 @@ from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.system import limits
 
-SMALLEST, LARGEST = 1e-50, 1e50  # of a sensitive number: beyond, it is an error of its file
+# Of a sensitive number: beyond, it is an error of its file, such as the largest number of 32 bits, about 3.4e38, that
+# programs write for a missing value.
+SMALLEST, LARGEST = 1e-37, 1e30
 
 
 def check_exact(series: pd.Series, name: str) -> None:
@@ -86,7 +88,7 @@ def numeric_outcome(table: Table, name: str) -> np.ndarray:
         raise InputError(
             f"Column '{name}' has {absurd.sum():,} values nearer to 0 than {SMALLEST:g} or beyond {LARGEST:g} "
             f"(first in row {int(np.argmax(absurd)) + 1}). Readers of SAS transport files leave 5.4e-79 where a zero "
-            "stood: write 0 there, or give the column another unit."
+            "stood, and some programs write 3.4e38 for a missing value: write what is meant, or give another unit."
         )
     if column.distinct == 1:
         raise InputError(f"Column '{name}' is constant: there is nothing to synthesize.")

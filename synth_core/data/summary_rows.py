@@ -20,6 +20,7 @@ Rows = NDArray[np.bool_]
 # Values beside it that are not 0, from which on a row that is their sum is a total and no chance.
 ADDED_UP = 10
 _LOOKED_AT = 100  # rows, before all are
+_LARGEST = 1e100
 # Statistics, and what a row of them is called. The words before the bar are hardly anything else.
 _CALLED: tuple[tuple[Callable[[Array], float], str], ...] = (
     (
@@ -137,11 +138,17 @@ def _agree(
     """Whether the numbers of a row are this statistic of the others, to the digits that they are written with."""
     found = []
     for column in numeric:
-        values = frame[column].to_numpy(dtype=float, na_value=np.nan)
+        values = _summable(frame[column])
         rest = values[others & np.isfinite(values)]
         if np.isfinite(values[row]) and len(rest) > ADDED_UP and np.ptp(rest) > 0:
             found.append(_is_rounded(values[row], float(statistic(rest))))
     return any(found) and 2 * sum(found) > len(found)
+
+
+def _summable(cells: pd.Series) -> Array:
+    """The numbers of a column, missing as NaN; so are those that no sum can hold, which are none of a record."""
+    values = cells.to_numpy(dtype=float, na_value=np.nan)
+    return np.where(np.abs(values) < _LARGEST, values, np.nan)
 
 
 def _decimals(value: float) -> int:
@@ -162,7 +169,7 @@ def _refuse_computed(frame: pd.DataFrame, name: str) -> None:
     for column in frame.columns:
         if not pd.api.types.is_numeric_dtype(frame[column]):
             continue
-        values = frame[column].to_numpy(dtype=float, na_value=np.nan)
+        values = _summable(frame[column])
         there = values[np.isfinite(values)]
         if np.count_nonzero(there) <= ADDED_UP:
             continue

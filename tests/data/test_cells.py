@@ -164,11 +164,15 @@ def test_space_beside_a_category_makes_no_other_one_and_leaves_as_it_came():
     assert list(table.as_written(["x"], np.ones(45, bool))["x"]) == repeated("M", "M ", " F")
 
 
-@pytest.mark.parametrize("value", ["5.4e-79", "1e+60", "-3e55"])
+@pytest.mark.parametrize("value", ["5.4e-79", "1e+60", "-3e55", "3.4028235e38", "-1.7976931348623157e308"])
 def test_an_outcome_on_an_absurd_scale_is_refused_by_its_row(value):
     table = column([*repeated("10", "20", "30"), value])
     with pytest.raises(InputError, match="first in row 46"):
         numeric_outcome(table, "x")
+    if abs(float(value)) > 1:  # of a predictor the largest counts
+        pay = column([*repeated("10", "20", "30"), value], beside=[str(900 + i) for i in range(46)])
+        with pytest.raises(InputError, match="first in row 46"):
+            select(pay, "y", ("x",))
 
 
 @pytest.mark.parametrize("others", [["refused"], ["refused", "unknown"]])
