@@ -53,6 +53,8 @@ _PERIOD = (
     rf"[QTKH][1-4][-/. ]?{_YEAR}",
     rf"(\d{{1,2}}\.?[ -]?)?(de )?\p{{L}}{{3,10}}\.?[ -]?(de )?{_YEAR}",
 )
+RANGE = r"^\d+ ?[-–] ?\d+$"
+SPOILT = rf"(?i)^(\d{{1,2}}-{_MONTH}|{_MONTH}-\d{{2}}|{_YEAR}-\d{{2}}-\d{{2}})$"
 PERIOD = rf"(?i)^({'|'.join(_PERIOD)})$"
 # A number in any spelling that a column may have.
 ANY_NUMBER = "|".join(
@@ -143,10 +145,16 @@ def look_at(column: Distinct, delimiter: str, how: Numerals | None = None) -> Fi
         return finding
     if not len(numbers) and _all(rest, DATE):
         return Finding("date", reason="every cell is written as a date")
-    periods = len(distinct) > 1 and _all(distinct, PERIOD)
-    return Finding(
-        "text", reason="cells look like dates or periods, and are categories here" if periods else ""
-    )
+    return Finding("text", reason=_doubt(distinct))
+
+
+def _doubt(distinct: pyarrow.Array) -> str:
+    """What texts may be instead of categories, or have been before; empty where there is no doubt."""
+    if len(distinct) > 1 and _all(distinct, PERIOD):
+        return "cells look like dates or periods, and are categories here"
+    if pc.any(_matches(distinct, SPOILT)).as_py() and pc.any(_matches(distinct, RANGE)).as_py():
+        return "beside ranges some cells are days, which a spreadsheet may have made of ranges such as 5-9"
+    return ""
 
 
 def _points(numbers: pyarrow.Array, delimiter: str, marks: tuple[str, ...]) -> Finding:

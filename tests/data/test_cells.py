@@ -336,3 +336,16 @@ def test_powers_of_ten_as_programs_write_them_are_numbers(cells):
 def test_what_looks_like_a_period_is_said_to_be_a_category(cells, periods):
     entry = read_table(("x\n" + "\n".join(cells * 10)).encode(), "t.csv").codebook.get("x")
     assert (entry.kind, "dates or periods" in entry.note) == ("category", periods)
+
+
+@pytest.mark.parametrize(
+    ("cells", "spoilt"), [(["0-4", "9-May", "15-19"], True), (["0-4", "5-9", "May"], False)]
+)
+def test_ranges_that_a_spreadsheet_made_days_of_are_said(cells, spoilt):
+    entry = read_table(("x\n" + "\n".join(cells * 10)).encode(), "t.csv").codebook.get("x")
+    assert (entry.kind, "made of ranges" in entry.note) == ("category", spoilt)
+
+
+def test_categories_that_differ_in_capitals_alone_are_said():
+    assert column(repeated("Bern", "BERN", "Zug")).column("x").note == "some differ in capitals alone"
+    assert not column(repeated("Bern", "Zug", "Ulm")).column("x").note
