@@ -239,7 +239,11 @@ class Table:
 
     def check_codes(self, name: str) -> None:
         """Refuse numbers as codes where only their spelling may tell them apart; raises InputError."""
-        check_told_apart(self.frame[name], self.written.get(name), name)
+        series = self.frame[name]
+        if name in self.questions:  # numbers that are texts until somebody says how they are read
+            numbers = pd.to_numeric(series, errors="coerce")
+            series = numbers if numbers.notna().equals(series.notna()) else series
+        check_told_apart(series, self.written.get(name), name)
 
     def checked_number(self, name: str) -> None:
         """Refuse a column whose numbers can be read in two ways; raises InputError with both."""
