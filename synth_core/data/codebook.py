@@ -253,6 +253,16 @@ def _text(content: bytes) -> str:
         return content.decode("cp1252")
 
 
+# What pydantic says of a wrong entry, in plain words, by the type of its error.
+_WORDS = {
+    "extra_forbidden": "an entry has no such attribute",
+    "tuple_type": "a list of texts is needed",
+    "string_type": "a text is needed, between quotation marks",
+    "missing": "it is needed",
+    "model_type": "an entry is an object with a column and a kind",
+}
+
+
 class _Twice(ValueError):
     """A key of JSON that stands twice."""
 
@@ -275,10 +285,17 @@ def _checked(entries: Iterable[Mapping[str, Any]], name: str) -> Codebook:
         except ValidationError as error:
             first = error.errors(include_input=False, include_url=False)[0]
             field = ".".join(map(str, first["loc"]))
-            what = first["msg"].removeprefix("Value error, ")
+            what = _WORDS.get(first["type"], first["msg"].removeprefix("Value error, "))
+            if field.startswith("bounds"):
+                what = "two numbers, which a CSV file parts by 'to', as 0 to 100"
             raise InputError(
                 f"In the codebook {name} the entry {where} is wrong: {field + ': ' if field else ''}{what}."
             ) from None
+        if len({category.strip() for category in found[-1].categories} - {""}) < len(found[-1].categories):
+            raise InputError(
+                f"In the codebook {name} the entry {where} has a category that is empty, or two that differ by space "
+                "alone: cells are read without space around them, and an empty one is missing."
+            )
         for text in (found[-1].column, *found[-1].categories):
             if hidden := unseen(text):
                 raise InputError(
@@ -306,6 +323,8 @@ def _of_rows(text: str, name: str) -> Codebook:
     if doubled := [each for each in names if each and names.count(each) > 1]:
         raise InputError(f"The codebook {name} has two columns named '{doubled[0]}'.")
     found = [_entry_of(row, name, line) for line, row in enumerate(rows, 2)]
+    if not any(found):
+        raise InputError(f"The codebook {name} has a header but no entries.")
     return _checked(filter(None, found), name)  # a row of empty cells, as a spreadsheet may end with, is none
 
 
@@ -320,6 +339,8 @@ def _entry_of(row: Mapping[str, str | None], name: str, line: int) -> dict[str, 
             found[key] = LISTS[key](value)
         elif key == "bounds":
             found[key] = tuple(part.strip() for part in value.split(BETWEEN.strip()))
+        elif key in ("column", "kind"):
+            found |= {key: value.strip()} if value.strip() else {}
         else:
             found[key] = value
     return found

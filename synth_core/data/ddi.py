@@ -26,14 +26,15 @@ def ddi_entries(content: bytes, name: str) -> list[dict[str, Any]]:
 
 
 def _entry(variable: Element, name: str) -> dict[str, Any]:
-    codes: dict[str, str] = {}
+    codes: list[tuple[str, str]] = []  # each with its label; one that stands twice is refused
     missing = []
     for category in _children(variable, "catgry"):
         code = "".join(_text(value) for value in _children(category, "catValu"))
         if category.get("missing", "N").upper() in ("Y", "YES", "TRUE", "1"):
             missing.append(code)
         elif code:
-            codes[code] = "".join(_text(label) for label in _children(category, "labl")) or code
+            names = [_text(label) for label in _children(category, "labl")]  # in several languages
+            codes.append((code, next(filter(None, names), code)))
     for invalid in _children(variable, "invalrng"):
         missing += [item.get("VALUE", "").strip() for item in _children(invalid, "item")]
         for reach in _children(invalid, "range"):
@@ -41,12 +42,16 @@ def _entry(variable: Element, name: str) -> dict[str, Any]:
     numeric = any(each.get("type") == "numeric" for each in _children(variable, "varFormat"))
     continuous = variable.get("intrvl") == "contin"
     entry: dict[str, Any] = {
-        "column": variable.get("name", ""),
+        "column": variable.get("name", "").strip(),
         "kind": "number" if numeric or continuous else "category",
         "missing": list(dict.fromkeys(text for text in missing if text)),
     }
     if codes and not continuous:
-        entry |= {"kind": "category", "categories": list(codes), "labels": list(codes.values())}
+        entry |= {
+            "kind": "category",
+            "categories": [code for code, _ in codes],
+            "labels": [label for _, label in codes],
+        }
     ranges = [reach for valid in _children(variable, "valrng") for reach in _children(valid, "range")]
     lowest, highest = ([reach.get(end) for reach in ranges] for end in ("min", "max"))
     if ranges and all(lowest) and all(highest) and entry["kind"] == "number":

@@ -364,3 +364,12 @@ def test_a_role_may_be_written_as_the_screen_says_it(said, role):
     found = parse_codebook(f'column,kind,role\nage,number,"{said}"\n'.encode(), "book.csv")
     assert found.columns[0].role == role
     assert parse_codebook(found.to_json().encode(), "book.json") == found
+
+
+def test_labels_of_ddi_in_several_languages_are_not_joined_and_space_around_a_name_is_none():
+    content = (
+        b"<codeBook><var name=' x '><catgry><catValu>1</catValu><labl xml:lang='en'>Yes</labl>"
+        b"<labl xml:lang='de'>Ja</labl></catgry></var></codeBook>"
+    )
+    assert parse_codebook(content, "c.xml").get("x").labels == ("Yes",)
+    assert parse_codebook(b"column,kind\n x , number \n", "c.csv").get("x").kind == "number"
