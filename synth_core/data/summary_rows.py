@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.data.cells import ANY_NUMBER, written_as
+from synth_core.data.missing import as_number
 from synth_core.data.reading import Read
 from synth_core.errors import InputError
 
@@ -51,10 +52,32 @@ def with_records_alone(read: Read, name: str) -> Read:
     InputError
         That names the row, and no value.
     """
+    _refuse_a_record_of_names(read.frame, name)
     _refuse_names(read.frame, name)
     _refuse_computed(read.frame, name)
     _refuse_called(read.frame, name)
     return read
+
+
+def _refuse_a_record_of_names(frame: pd.DataFrame, name: str) -> None:
+    """Refuse a file whose names are numbers as its cells are: it has no line of names, and a record became it.
+
+    Years or codes are names too. They are whole, and not among the numbers of their own columns.
+    """
+    named = {column: as_number(str(column)) for column in frame.columns}
+    numbers = {column: number for column, number in named.items() if number is not None}
+    whole = all(number % 1 == 0 for number in numbers.values())
+    if not numbers or (whole and len(numbers) < 2):
+        return
+    for column, number in numbers.items():
+        if not pd.api.types.is_numeric_dtype(frame[column]):
+            return
+        if number % 1 == 0 and not (frame[column] == number).any():
+            return
+    raise InputError(
+        f"The first line of {name} seems to be a record, whose numbers would be the names of columns. Write a line of "
+        "names above it."
+    )
 
 
 def _refuse_names(frame: pd.DataFrame, name: str) -> None:

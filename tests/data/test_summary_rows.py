@@ -75,3 +75,20 @@ def test_subtotals_without_a_total_are_refused():
         read_table(("pay\n" + "\n".join(map(str, cells))).encode(), "t.csv")
     for fine in (cells[:-1], [1, 1] * 20, [1, 2, 3] * 20):
         assert read_table(("pay\n" + "\n".join(map(str, fine))).encode(), "t.csv").rows == len(fine)
+
+
+def test_a_file_without_names_is_refused_and_quotes_no_record():
+    """Its first record became the names of the columns, and was no record."""
+    for rows in (
+        [(f"p{i % 5}", i % 7, i * 1.5 + 0.25) for i in range(N)],
+        [(i % 3, 20 + i % 9) for i in range(N)],
+    ):
+        with pytest.raises(InputError, match=r"first line of t.csv seems to be a record") as error:
+            read_table(pd.DataFrame(rows).to_csv(index=False, header=False).encode(), "t.csv")
+        assert not any(str(cell) in str(error.value) for cell in rows[0])
+
+
+def test_years_and_codes_are_names():
+    for names in (["2023", "2024"], ["area", "7"], ["1", "2"]):
+        content = pd.DataFrame([[i * 1.5 + 3, i] for i in range(3, N)], columns=names).to_csv(index=False)
+        assert read_table(content.encode(), "t.csv").rows == N - 3
