@@ -53,6 +53,8 @@ _PERIOD = (
     rf"[QTKH][1-4][-/. ]?{_YEAR}",
     rf"(\d{{1,2}}\.?[ -]?)?(de )?\p{{L}}{{3,10}}\.?[ -]?(de )?{_YEAR}",
 )
+DAY_AS_NUMBER = r"^(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$"
+DAYS_BY_CHANCE = 5  # distinct numbers, from which on they are all such no more by chance
 RANGE = r"^\d+ ?[-–] ?\d+$"
 SPOILT = rf"(?i)^(\d{{1,2}}-{_MONTH}|{_MONTH}-\d{{2}}|{_YEAR}-\d{{2}}-\d{{2}})$"
 PERIOD = rf"(?i)^({'|'.join(_PERIOD)})$"
@@ -165,6 +167,8 @@ def _points(numbers: pyarrow.Array, delimiter: str, marks: tuple[str, ...]) -> F
     dotted = numbers.filter(pc.match_substring(numbers, "."))
     if not len(dotted) and pc.any(_matches(numbers, BY_LETTER)).as_py():
         return Finding("number", None, (Numerals(missing=marks),), reason="digits around a letter")
+    if not len(dotted) and len(numbers) >= DAYS_BY_CHANCE and _all(numbers, DAY_AS_NUMBER):
+        return Finding("date", reason="every cell is a day as 20240131")
     if not len(dotted):
         return Finding("number", Numerals(missing=marks), reason="whole numbers" + said)
     if delimiter == "," and not _grouped_by_points(numbers, dotted):

@@ -349,3 +349,16 @@ def test_ranges_that_a_spreadsheet_made_days_of_are_said(cells, spoilt):
 def test_categories_that_differ_in_capitals_alone_are_said():
     assert column(repeated("Bern", "BERN", "Zug")).column("x").note == "some differ in capitals alone"
     assert not column(repeated("Bern", "Zug", "Ulm")).column("x").note
+
+
+def test_days_written_as_numbers_are_days_and_not_twenty_millions():
+    """From the last day of a month to the next is a step of 70."""
+    days = [f"2024{month:02d}{day:02d}" for month in (1, 2, 3) for day in (1, 9, 15, 28)]
+    table = column(days * 5)
+    assert table.column("x").kind == "date"
+    with pytest.raises(InputError, match="holds dates"):
+        numeric_outcome(table, "x")
+    amounts = column([*days * 5, "20249999"])
+    assert amounts.column("x").kind == "number" and amounts.frame["x"].max() == 20249999
+    number = Codebook(columns=(Entry(column="x", kind="number"),))
+    assert column(days * 5, options=ReadOptions(codebook=number)).column("x").kind == "number"
