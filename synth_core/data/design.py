@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from formulaic import ModelSpec
 
 
+ALIKE = 1e-7  # from 1, of a correlation that only rounding keeps from it
+
+
 @dataclass(frozen=True)
 class Selection:
     """Complete rows of a table for one outcome and its predictors.
@@ -117,6 +120,7 @@ def select(
     values = values[complete]
     if np.ptp(values) == 0 and categories is None:  # which of the declared categories occur is not said
         raise InputError(f"Column '{outcome}' is constant in the complete rows.")
+    _refuse_copies({name: series[complete] for name, series in columns.items()}, values, outcome, categories)
     columns = {name: series[used] for name, series in columns.items()}
     if transform is None:
         transform, public = _learn(columns, int(used.sum()))
@@ -178,6 +182,21 @@ def predictor_values(table: Table, name: str, as_category: bool) -> pd.Series:
             )
         series = pd.Series(numbers)
     return series
+
+
+def _refuse_copies(
+    columns: dict[str, pd.Series], values: np.ndarray, outcome: str, categories: tuple[str, ...] | None
+) -> None:
+    """Refuse a predictor that is a sensitive number itself, or a multiple of it: it would be released as it is."""
+    for name, series in columns.items():
+        if categories is not None or not pd.api.types.is_numeric_dtype(series):
+            continue
+        numbers = series.to_numpy(dtype=float)
+        if np.ptp(numbers) > 0 and 1 - abs(np.corrcoef(numbers, values)[0, 1]) < ALIKE:
+            raise InputError(
+                f"Predictor '{name}' tells '{outcome}' exactly, as a copy or a multiple of it does, and a predictor is "
+                "released as it is: leave it out."
+            )
 
 
 def _check_looks(series: pd.Series, name: str) -> None:
