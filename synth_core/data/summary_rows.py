@@ -62,12 +62,16 @@ def with_records_alone(read: Read, name: str) -> Read:
 def _refuse_a_record_of_names(frame: pd.DataFrame, name: str) -> None:
     """Refuse a file whose names are numbers as its cells are: it has no line of names, and a record became it.
 
-    Years or codes are names too. They are whole, and not among the numbers of their own columns.
+    Years, codes and numbers of questions are names too. They are whole, and not among the numbers of their own columns
+    or in steps of one size.
     """
     named = {column: as_number(str(column)) for column in frame.columns}
     numbers = {column: number for column, number in named.items() if number is not None}
     whole = all(number % 1 == 0 for number in numbers.values())
-    if not numbers or (whole and len(numbers) < 2):
+    steps = set(np.diff(list(numbers.values())).tolist())
+    if not numbers or (
+        whole and (len(numbers) < 2 or (len(steps) == 1 and (len(numbers) > 2 or steps == {1.0})))
+    ):
         return
     for column, number in numbers.items():
         if not pd.api.types.is_numeric_dtype(frame[column]):

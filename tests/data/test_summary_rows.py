@@ -92,3 +92,5 @@ def test_years_and_codes_are_names():
     for names in (["2023", "2024"], ["area", "7"], ["1", "2"]):
         content = pd.DataFrame([[i * 1.5 + 3, i] for i in range(3, N)], columns=names).to_csv(index=False)
         assert read_table(content.encode(), "t.csv").rows == N - 3
+    questions = pd.DataFrame([[i % 5 + 1, i % 4 + 1, i % 3 + 1] for i in range(N)], columns=["1", "2", "3"])
+    assert read_table(questions.to_csv(index=False).encode(), "t.csv").rows == N
