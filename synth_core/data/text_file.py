@@ -249,9 +249,7 @@ def _refuse_other_delimiters(text: str, name: str, found_out: bool) -> None:
         return
     lines = [line for line in _lines(text[:SAMPLE_CHARACTERS])[:SAMPLE_LINES] if line.strip()]
     for sign in _PARTING:
-        if len({line.count(sign) for line in lines[:-1]} - {0}) == 1 and sign in min(
-            lines[:-1], key=len, default=""
-        ):
+        if sign in lines[0] and len({line.count(sign) for line in lines[:-1]}) == 1:
             raise InputError(
                 f"Each line of {name} seems to hold several cells that are parted by '{sign}', and reads as one: it "
                 "stands between quotation marks, or the sign is none that parts cells here. Save the file as CSV, with "

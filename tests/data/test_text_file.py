@@ -238,6 +238,10 @@ def test_a_delimiter_that_is_not_known_is_refused_in_words(sign):
         read_table(text().replace(b",", sign.encode()), "t.csv")
 
 
+def test_times_in_one_column_are_no_two_cells():
+    assert read_table(b"time of day\n" + b"12:30\n9:15\n" * 20, "t.csv").rows == 40
+
+
 def test_lines_that_a_spreadsheet_quoted_whole_are_refused_in_words():
     quoted = b"\n".join(b'"' + line + b'"' for line in text().splitlines())
     with pytest.raises(InputError, match="it stands between quotation marks"):
