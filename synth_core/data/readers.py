@@ -21,6 +21,7 @@ from synth_core.data.cells import Distinct
 from synth_core.data.codebook import Codebook
 from synth_core.data.file_kinds import check_beginning, way_out
 from synth_core.data.meaning import SIGNS, meanings
+from synth_core.data.missing import as_number
 from synth_core.data.reading import Read, ReadOptions
 from synth_core.data.summary_rows import with_records_alone
 from synth_core.data.text_file import DELIMITERS, ENCODINGS, check_columns, read_text
@@ -178,6 +179,11 @@ def _checked_names(given: list[str], file: str, kept: list[int]) -> list[str]:
                 f"The name of column {i} of {file} holds a character that cannot be seen ({found}); rename the column."
             )
     if doubled := [column for column, count in Counter(names).items() if count > 1]:
+        if as_number(doubled[0]) is not None:
+            raise InputError(
+                f"A number stands more than once among the column names of {file}: if its first line is a record, "
+                "write a line of names above it; if not, give every column its own name."
+            )
         raise InputError(
             f"The column name '{doubled[0]}' stands more than once in {file}; give every column its own name."
         )

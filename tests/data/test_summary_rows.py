@@ -86,6 +86,9 @@ def test_a_file_without_names_is_refused_and_quotes_no_record():
         with pytest.raises(InputError, match=r"first line of t.csv seems to be a record") as error:
             read_table(pd.DataFrame(rows).to_csv(index=False, header=False).encode(), "t.csv")
         assert not any(str(cell) in str(error.value) for cell in rows[0])
+    with pytest.raises(InputError, match="if its first line is a record") as error:
+        read_table(b"4711,4711,5\n" + b"1,2,3\n" * 20, "t.csv")
+    assert "4711" not in str(error.value)
 
 
 def test_years_and_codes_are_names():
