@@ -84,6 +84,19 @@ def test_two_data_sets_cost_what_one_costs(state, kept, key, decided, label, rho
     assert again.state == REPEATED and again.archives == outcome.archives
 
 
+def test_shares_that_sum_to_a_little_more_are_charged_what_was_planned(state, kept):
+    """Of a fifth and halves of two fifths ε comes out as 2.0000000000000004: that is no ε of 2.1, nor another ρ."""
+    blocks = (replace(BLOCKS[0], share=0.2), *BLOCKS[1:])
+    analysis = RecordsAnalysis(people(1), blocks, COMMON | {"epsilon": 2.0}, kept)
+    result = analysis.run("measured")
+    assert result.epsilon > 2.0
+    plan = make_plan(analysis, result, replace(DECISION, limit=20.0, limit_delta=1e-6))[0]
+    outcome = release(Request(plan, None, people(2)))
+    assert outcome.state == RELEASED and outcome.epsilon == 2.0
+    assert [entry.kind for entry in Ledger().entries("people")].count("raise") == 0
+    assert "<dd>ρ = 0.5<small>zCDP" in read(outcome, "releasable")["report.html"].decode()
+
+
 def test_a_series_that_sums_epsilon_takes_no_zcdp(state, kept):
     plan = planned(kept, "measured", limit=20.0)
     with pytest.raises(InputError, match=r"promises ρ \(zCDP\) and no pure ε.*count by zCDP"):

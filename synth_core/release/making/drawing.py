@@ -283,11 +283,10 @@ class ReleaseRun:
     @property
     def epsilon(self) -> float:
         """The epsilon of one data set: the target, or what an overridden check measured, rounded up."""
-        measured = gate.measured_epsilon(self.plan, self.source.fitted.result)
-        return max(
-            self.plan.target_epsilon,
-            math.ceil(measured * 10) / 10 if measured > self.plan.target_epsilon else 0,
-        )
+        plan, result = self.plan, self.source.fitted.result
+        if not gate.above_target(plan, result):
+            return plan.target_epsilon
+        return math.ceil(gate.measured_epsilon(plan, result) * 10) / 10
 
     @property
     def numbers(self) -> dict[str, Any]:

@@ -238,9 +238,13 @@ def measured_epsilon(plan: Plan, result: AnyResult) -> float:
     return result.epsilon if result.epsilon_promised is not None else result.epsilon * plan.safety
 
 
+def above_target(plan: Plan, result: AnyResult) -> bool:
+    """Whether it is above the target, and not only by the rounding of a sum of shares."""
+    return measured_epsilon(plan, result) > plan.target_epsilon * (1 + 1e-9)
+
+
 def _target(plan: Plan, result: AnyResult) -> GateCheck:
-    target, reached = plan.target_epsilon, measured_epsilon(plan, result)
-    over = reached > target * (1 + 1e-9)
+    target, reached, over = plan.target_epsilon, measured_epsilon(plan, result), above_target(plan, result)
     check = partial(GateCheck, "target", "Δ against the target")
     if plan.strict:
         bound = result.lipschitz_bound
