@@ -50,6 +50,33 @@ def test_compare_asks_for_a_missing_guess_in_the_unit_of_the_variable(anchor):
     assert not at.exception
 
 
+def count_page():
+    """A count of which nothing is declared."""
+    import streamlit as st
+
+    from synth_core.ui.compare.controls import tuning
+    from synth_core.ui.state import session
+
+    session.take_over()
+    if "started" not in st.session_state:
+        st.session_state["started"] = True
+        session.use_example("beta", 60, 1)
+        chosen = session.choices().with_settings(model="negative_binomial").with_mechanisms("measured")
+        session.change(chosen.model_copy(update={"lower_bound": None, "upper_bound": None}))
+    tuning(session.choices().mechanisms)
+    st.write(f"bounds {session.choices().bounds}")
+
+
+def test_of_a_count_that_is_measured_bounds_are_asked_for():
+    """A guess was asked for, which makes no brackets: the row went on asking when nothing could be said any more."""
+    at = AppTest.from_function(count_page).run(timeout=30)
+    assert box(at, LOW) is None and any("bounds of x" in caption.value for caption in at.caption)
+    box(at, "x lies between").set_value(0.0).run(timeout=30)
+    box(at, "and").set_value(20.0).run(timeout=30)
+    assert at.markdown[-1].value == "bounds (0.0, 20.0)" and box(at, "and") is None
+    assert not at.exception
+
+
 def test_compare_asks_for_no_more_than_the_data_page_has_not_been_told():
     """Whoever had said a typical value there was asked for "a guess" here."""
     at = AppTest.from_function(compare_page, kwargs={"typical": 40000.0}).run(timeout=30)

@@ -255,14 +255,19 @@ def _count_below(
 
 
 def require_brackets(s: Settings, label: str) -> None:
-    """Refuse a number of which nothing is declared that it could be cut by; raises InputError."""
+    """Refuse a number of which nothing is declared that it could be cut by; raises InputError.
+
+    A guess makes no brackets of a count.
+    """
     model = family(s.model)
     guessed = s.guess is not None and model.takes_guess and not model.discrete
     if s.outcome_categories is None and not s.bracket_edges and not guessed and s.bounds is None:
+        what, half = "count", ""
+        if not model.discrete:
+            what, half = "number", "between what half of all values lie (--guess), "
         raise InputError(
-            f"{label}: '{s.outcome}' is a number, and it is counted in brackets. Say of it between what half of all "
-            "values lie (--guess), its bounds (--bounds), or the edges of brackets (--bracket-edges). Take none from "
-            "the table."
+            f"{label}: '{s.outcome}' is a {what}, and it is counted in brackets. Say of it {half}its bounds "
+            "(--bounds), or the edges of brackets (--bracket-edges). Take none from the table."
         )
 
 

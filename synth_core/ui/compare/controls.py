@@ -14,6 +14,7 @@ from synth_core.mechanisms.schemes import SCHEMES
 from synth_core.mechanisms.standards import STANDARDS
 from synth_core.mechanisms.weights import WEIGHT_FUNCTIONS
 from synth_core.models import family
+from synth_core.models.categories import OfCategories
 from synth_core.system import limits
 from synth_core.system.number_text import measured
 from synth_core.ui.compare.named_tables import choose_posterior, choose_tables
@@ -151,8 +152,12 @@ def tuning(chosen: tuple[str, ...], leave_out: frozenset[str] = frozenset()) -> 
         st.caption("The histogram needs declared bounds: give them on the Data page.")
     settings = session.choices().settings
     guessed = settings.anchor in ("pilot", "series") or (settings.reads_counts and not settings.bracket_edges)
-    if "guess" in used and session.choices().guess is None and guessed:
-        _missing_guess([key for key in chosen if "guess" in find_mechanism(key).tuning])
+    bounded = _of_bounds(chosen)
+    of_guess = [key for key in chosen if "guess" in find_mechanism(key).tuning and key not in bounded]
+    if "guess" in used and session.choices().guess is None and guessed and of_guess:
+        _missing_guess(of_guess)
+    if bounded and session.choices().bounds is None and not settings.bracket_edges:
+        _missing_bounds(bounded)
     _missing_of_others(chosen)
     if "count_together" in used:
         choose_tables()
@@ -161,6 +166,28 @@ def tuning(chosen: tuple[str, ...], leave_out: frozenset[str] = frozenset()) -> 
     if used & {"risk_map", "reweight_tolerance", "bins", "match_epsilon"}:
         with st.expander("More of the mechanisms", key="more_of_mechanisms"):
             more_tuning(used, chosen)
+
+
+def _of_bounds(chosen: tuple[str, ...]) -> list[str]:
+    """The mechanisms that count a variable by its bounds: of a count a guess makes no brackets."""
+    model = family(session.choices().settings.model)
+    if not model.discrete or issubclass(model, OfCategories):
+        return []
+    return [key for key in chosen if "count_together" in find_mechanism(key).tuning]
+
+
+def _missing_bounds(mechanisms: list[str]) -> None:
+    """The bounds that these mechanisms lack, asked for where they are missed; later they are on the page Data."""
+    name = session.plain(session.choices().settings.outcome)
+    labels = ", ".join(find_mechanism(key).label for key in mechanisms)
+    st.caption(
+        f"Missing for **{labels}**: bounds of {name}, known without the table. Later they are on the Data page."
+    )
+    low, high = st.columns(2, vertical_alignment="bottom")
+    with low:
+        number(f"{name} lies between", "lower_bound", placeholder="0, say")
+    with high:
+        number("and", "upper_bound", placeholder="20, say")
 
 
 def _missing_guess(mechanisms: list[str]) -> None:

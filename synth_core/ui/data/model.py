@@ -153,13 +153,13 @@ def declare_edges(label: str) -> None:
 
 
 def declare_bounds() -> None:
-    """Bounds that the beta model and the histogram need."""
+    """Bounds that the beta model and the histogram need, and Measured of a count."""
     for column, name in zip(st.columns(2), ("lower", "upper"), strict=True):
         with column:
             number(f"Declared {name} bound", f"{name}_bound", placeholder="none")
     st.caption(
-        "The beta model and the histogram need bounds. Declare them from knowledge of the variable, never by "
-        "looking at the data: bounds taken from the data void the guarantee."
+        "The beta model and the histogram need bounds, and a count for Measured. Declare them from knowledge of the "
+        "variable, never by looking at the data: bounds taken from the data void the guarantee."
     )
 
 

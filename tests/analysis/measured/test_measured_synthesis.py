@@ -8,7 +8,7 @@ import pytest
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.engines import ENGINES
-from synth_core.analysis.measured.cells import cells_of
+from synth_core.analysis.measured.cells import cells_of, require_brackets
 from synth_core.analysis.measured.measuring import FINE_BINS
 from synth_core.analysis.measured.prior_scales import STEPS, scaled
 from synth_core.analysis.measured.variable import Variable
@@ -238,6 +238,14 @@ def test_named_tables_are_all_that_is_counted_and_are_said(tmp_path, usual_scale
         analysis(tmp_path, count_together=("town * sex",)).run("measured")
     with pytest.raises(InputError, match="pure ε counts no table that is chosen"):
         analysis(tmp_path, count_together=named, choose_more=True).run("measured_laplace")
+
+
+def test_of_a_count_no_guess_is_asked_for_which_makes_no_brackets():
+    guessed = make_settings(outcome="visits", model="poisson", guess=(2.0, 1.0))
+    with pytest.raises(
+        InputError, match=r"'visits' is a count.*Say of it its bounds \(--bounds\), or the edges"
+    ):
+        require_brackets(guessed, "Measured")
 
 
 def test_counts_are_whole_and_those_of_a_fine_bin_as_likely(tmp_path):
