@@ -25,6 +25,7 @@ from synth_core.figures.parts import (
     violin,
     worded,
 )
+from synth_core.system.number_text import ceiling
 
 _EMPTY = "No posterior in this selection: noise on counts has neither bounds nor weights by record."
 
@@ -125,8 +126,8 @@ def bounds_figure(
                 [i],
                 [delta],
                 "markers+text",
-                f"{labels[name]}: largest bound Δ = {delta:.4f} nats<br>record %{{customdata}}{click}",
-                text=[f"Δ = {delta:.2f}" if len(shown) < 5 else f"{delta:.2f}"],
+                f"{labels[name]}: largest bound Δ = {ceiling(delta, 4)} nats<br>record %{{customdata}}{click}",
+                text=["Δ = " * (len(shown) < 5) + ceiling(delta, 2)],  # as the table of results has it
                 textposition="top center",
                 customdata=[bounds.largest_record],
                 marker={"symbol": "diamond", "size": 9, "color": look},
@@ -144,20 +145,22 @@ def bounds_figure(
                     [i],
                     [was],
                     "markers",
-                    f"{labels[name]}, {other.name}: Δ = {was:.4f} nats",
+                    f"{labels[name]}, {other.name}: Δ = {ceiling(was, 4)} nats",
                     marker={"symbol": "diamond-open", "size": 9, "color": look},
                     opacity=FAINT_OTHER,
                     **known(labels[name], other.name, name, legend=False),
                 )
             )
-        rows.append([labels[name], *(f"{value:.4f}" for value in bounds.five.in_order)])
+        *others, most = bounds.five.in_order
+        rows.append([labels[name], *(f"{value:.4f}" for value in others), ceiling(most, 4)])
     top = max(tops, default=1.0)
     layout = {
         "xaxis": names_axis([labels[s.mechanism] for s in shown]),
         "yaxis": axis("Lipschitz bound Δᵢ (nats)", range=[0, top * 1.14], rangemode="tozero"),
     } | legend_layout(len(shown), other)
     alt = "; ".join(
-        f"{labels[s.mechanism]}: largest bound {top:.2f} nats" for s, top in zip(shown, tops, strict=False)
+        f"{labels[s.mechanism]}: largest bound {ceiling(top, 2)} nats"
+        for s, top in zip(shown, tops, strict=False)
     )
     return _of_posteriors(
         "bounds",

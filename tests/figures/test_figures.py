@@ -387,6 +387,18 @@ def test_a_variable_of_categories_shows_shares_and_no_distribution_function(summ
     assert shares["table"]["columns"] == ["Share in %", "<b>single</b>", "married"]
 
 
+def test_the_largest_bound_is_written_as_the_table_of_results_has_it(summaries):
+    """Δ = 27.3425 stood as 27.34 over a diamond and as 27.35 in the row: nothing of a loss is rounded down."""
+    one = next(s for s in summaries if s.privacy is not None)
+    five = replace(one.privacy.bounds.five, maximum=27.342411)
+    bounds = replace(one.privacy.bounds, five=five)
+    one = replace(one, privacy=replace(one.privacy, bounds=bounds))
+    drawn = bounds_figure([one], {one.mechanism: "M"})
+    [diamond] = [trace for trace in drawn["traces"] if trace.get("mode") == "markers+text"]
+    assert diamond["text"] == ["Δ = 27.35"] and "27.35 nats" in drawn["alt"]
+    assert drawn["table"]["rows"][0][-1] == "27.3425"
+
+
 def test_the_caption_of_bounds_says_two_delta_only_where_it_is_so(summaries):
     """Noisy counts had Δ = 0.10 and ε = 1.00 under a caption that said ε = 2Δ."""
     chosen = [with_numbers(s, lipschitz_bound=2.0, epsilon=4.0) for s in summaries if s.privacy is not None][
