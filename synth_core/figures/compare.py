@@ -49,7 +49,7 @@ def _warnings(numbers: ResultNumbers) -> list[str]:
         bad = [each.name for each in numbers.variables if each.problems]
         hints.append(
             f"{len(bad)} of {len(numbers.variables)} fits have not converged ({', '.join(bad)}), do not use its "
-            f"numbers. {_remedy(numbers)}; press the guarantee for the diagnostics."
+            f"numbers. {_remedy(numbers)}; the diagnostics of the fits are at the end of Compare."
         )
     elif numbers.problems:
         hints.append(

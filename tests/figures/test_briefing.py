@@ -274,6 +274,20 @@ def test_where_nothing_has_converged_there_are_slides_without_charts(several):
     assert not any(page.chart for page in pages)
 
 
+@pytest.mark.parametrize("several", [False, True])
+def test_what_has_not_converged_stands_side_by_side_without_an_error(several):
+    """Its percentile stood there as that of any other, and a page told whoever read it to press something."""
+    made = made_of_records(1) if several else made_up(1)
+    made = [with_numbers(made[0], problems=("R-hat is 1.2",)), *made[1:]]
+    told = [Chapter(name, "", SETTINGS, made, NO_RULE, BLOCKS if several else ()) for name in "AB"]
+    pages = briefing(SOURCE, told, releasable=False)
+    [beside] = [page for page in pages if page.title == "Side by side"]
+    bad, *good = beside.rows
+    assert all("not for use: not converged" in cell and "off by" not in cell for cell in bad[1:])
+    assert not any("not converged" in cell for row in good for cell in row[1:])
+    assert not any("press the" in cell for page in pages for row in page.rows for cell in row)
+
+
 def test_many_scenarios_stand_side_by_side_on_several_pages_and_what_is_left_out_is_said():
     told = [replace(chapter, name=name) for name in "ABCDE" for chapter in chapters(1)[:1]]
     pages = briefing(SOURCE, told, releasable=False, left_out=["F, which is not computed: press its letter"])

@@ -395,11 +395,13 @@ def _whose(chapters: Sequence[Chapter]) -> list[str]:
 
 
 def _in_short(row: dict[str, Any], numbers: ResultNumbers, policy: Policy, accuracy: str) -> str:
-    """One result in a cell: ε with its guarantee, the error that counts, the verdict."""
+    """One result in a cell: ε with its guarantee, the error that counts where the fits have converged, the verdict."""
     cells, error = row["cells"], ""
     if policy.percent is not None and policy.measure != WORST:
         error = error_words(numbers, policy.measure)
     said = f"{measured(policy.measure)} {error}" if error else whole_text(cells[accuracy])
+    if numbers.problems:
+        said = "not for use: not converged"
     verdict = f"; {row['verdict']['text']}" if row["verdict"] else ""
     return f"ε {cells['epsilon']['text']} ({row['guarantee']['label']}); {said}{verdict}"
 
