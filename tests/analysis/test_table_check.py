@@ -11,7 +11,8 @@ import scipy
 from synth_core.analysis.check import table_check
 from synth_core.analysis.check.shape import shape_of
 from synth_core.analysis.check.table_check import SensitiveValues, TableCheck, chance, check_table, coded
-from synth_core.analysis.check.unlikely import ALPHA, FACTOR, unlikely
+from synth_core.analysis.check.triples import SAMPLED
+from synth_core.analysis.check.unlikely import ALPHA, FACTOR, Unlikely, unlikely
 from synth_core.analysis.check.words import groups_words, unlikely_words, variables_words
 from synth_core.analysis.records.discretise import DiscretisedTables, code_columns
 from synth_core.analysis.utility import distance_of
@@ -133,6 +134,18 @@ def test_three_values_that_never_meet_are_found_where_each_pair_is_usual():
         "of those with sex f and married yes, 54 % have work yes (0 % of the confidential"
         in unlikely_words(check)
     )
+
+
+def test_where_nothing_is_found_the_words_claim_no_more_than_was_looked_for():
+    """ "None" stood over a map with framed cells that only the synthetic table has; of samples nothing was said."""
+    check = TableCheck((), (), 0, Unlikely(0.0, 0.0, (), {}, 15, 20, True), ())
+    assert unlikely_words(check) == (
+        "None is far more frequent than in the confidential table, beyond chance: 15 pairs of columns and 20 sets of "
+        "three. Sets of three are counted on 50,000 records of a table, at random: it has more."
+    )
+    rng = np.random.default_rng(3)
+    sides = (rng.integers(0, 2, (SAMPLED + 1, 3)), rng.integers(0, 2, (100, 3)))
+    assert unlikely(DiscretisedTables(("a", "b", "c"), *sides, (2,) * 3, (("u", "v"),) * 3)).triples_sampled
 
 
 def test_a_value_that_hardly_occurs_is_not_counted_again_in_each_pair(rng):

@@ -74,6 +74,8 @@ class Unlikely:
         Of each sensitive column the codes that are unlikely by themselves: no pair of them is counted.
     n_pairs, n_triples : int
         How many pairs and sets of three columns were looked at.
+    triples_sampled : bool
+        Whether sets of three were counted on some of the records only.
     """
 
     share: float
@@ -82,6 +84,7 @@ class Unlikely:
     values: dict[str, tuple[int, ...]]
     n_pairs: int
     n_triples: int = 0
+    triples_sampled: bool = False
 
     @property
     def stands_out(self) -> bool:
@@ -162,6 +165,7 @@ def unlikely(tables: DiscretisedTables) -> Unlikely:
         {tables.names[j]: tuple(np.flatnonzero(codes).tolist()) for j, codes in odd.items() if codes.any()},
         len(pairs),
         len(triples),
+        n_looked_at != sizes,
     )
 
 

@@ -13,7 +13,9 @@ from synth_core.analysis.check.table_check import (
     TableCheck,
     VariableFit,
 )
+from synth_core.analysis.check.triples import SAMPLED
 from synth_core.analysis.check.unlikely import UnlikelyCombination
+from synth_core.analysis.fit_verdict import ROUGHLY_WITHIN
 from synth_core.system.number_text import measured
 
 NAMED = 3  # examples in a sentence
@@ -29,6 +31,8 @@ def variable_words(fit: VariableFit) -> str:
     'pay off by 7.3 points; below zero: 7.4 %, and 0.13 % of the confidential records'
     >>> variable_words(VariableFit("pay", 0.03, 0.05, (Share(ABOVE, 0.0, 0.012),)))
     'pay off by 3.0 points; above the largest confidential value: 1.2 %'
+    >>> variable_words(VariableFit("rating", 0.138, 0.21, ()))
+    'rating off by 13.8 points, no more than chance may give'
     >>> variable_words(VariableFit("pay", 0.03, 0.05, (), (423.6, 94965.0)))
     'pay off by 3.0 points; its mean is 94,965, and 423.6 of the confidential records'
     """
@@ -38,7 +42,8 @@ def variable_words(fit: VariableFit) -> str:
         for share in fit.shares
     )
     means = [] if fit.means is None else [_means_words(*fit.means)]
-    return "; ".join([f"{fit.name} off by {100 * fit.distance:.1f} points", *means, *shares])
+    chance = ", no more than chance may give" if ROUGHLY_WITHIN < fit.distance <= fit.limit else ""
+    return "; ".join([f"{fit.name} off by {100 * fit.distance:.1f} points{chance}", *means, *shares])
 
 
 def _beyond(share: Share) -> bool:
@@ -59,13 +64,21 @@ def variables_words(check: TableCheck) -> str:
 def unlikely_words(check: TableCheck) -> str:
     """The most frequent unlikely combinations."""
     found = check.unlikely
+    sampled = (
+        f" Sets of three are counted on {SAMPLED:,} records of a table, at random: it has more."
+        if found.n_triples and found.triples_sampled
+        else ""
+    )
     if not found.combinations:
         three = f" and {found.n_triples:,} sets of three" if found.n_triples else ""
-        return f"None in {found.n_pairs:,} pairs of columns{three}."
+        return (
+            f"None is far more frequent than in the confidential table, beyond chance: {found.n_pairs:,} pairs of "
+            f"columns{three}.{sampled}"
+        )
     return (
         f"{percent(found.share)} of the synthetic records, and {percent(found.confidential_share)} of the confidential "
         "ones, have a combination of values that hardly occurs in the confidential table, such as: "
-        f"{'; '.join(map(combination_words, found.combinations[:NAMED]))}."
+        f"{'; '.join(map(combination_words, found.combinations[:NAMED]))}.{sampled}"
     )
 
 
