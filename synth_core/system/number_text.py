@@ -97,6 +97,17 @@ def floored(value: float, decimals: int) -> str:
     return ceiling(-value, decimals).removeprefix("-") if value >= 0 else f"-{ceiling(-value, decimals)}"
 
 
+def number_of(number: int, what: str) -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> number_of(1, "predictor"), number_of(1200, "predictor")
+    ('1 predictor', '1,200 predictors')
+    """
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
 def over_data_sets(number: int) -> str:
     """What follows an error of several data sets: it is their mean, and one of them may be further off.
 

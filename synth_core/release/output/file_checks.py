@@ -14,6 +14,7 @@ from synth_core.release.output.dataset import Synthetic
 from synth_core.release.output.gate_check import FAIL, PASS, WARN, GateCheck
 from synth_core.release.plan.plan import Plan
 from synth_core.system.characters import sentence
+from synth_core.system.number_text import number_of
 
 
 def file_checks(plan: Plan, synthetic: Synthetic) -> list[GateCheck]:
@@ -31,7 +32,8 @@ def columns_check(plan: Plan, synthetic: Synthetic) -> GateCheck:
     predictors = plan.settings.predictors
     others = sum(column.role == "public" for column in plan.columns)
     public = ", and the survey weights" if any(column.role == "weight" for column in plan.columns) else ""
-    public += f", and {others} more columns that the codebook declares public" if others else ""
+    public += f", and {number_of(others, 'more column')} that the codebook declares public" if others else ""
+    kept = number_of(len(predictors), "predictor")
     allowed = [column.name for column in plan.columns]
     wrong = any(list(frame.columns) != allowed for frame in synthetic.frames) or any(
         not set(frame[each.name].dropna()) <= set(each.categories)
@@ -43,7 +45,7 @@ def columns_check(plan: Plan, synthetic: Synthetic) -> GateCheck:
         "columns",
         "No confidential column in the output",
         FAIL if wrong else PASS,
-        f"the synthetic {plan.outcome_words} and {len(predictors)} predictors that were declared not sensitive{public}",
+        f"the synthetic {plan.outcome_words} and {kept} declared not sensitive{public}",
         f"Only the synthetic variable{'s' if len(plan.outcomes) > 1 else ''} and "
         f"{'columns' if public else 'predictors'} that are not sensitive are released"
         f"{'' if plan.unit is None else ', and units under new identifiers'}.",

@@ -188,6 +188,7 @@ def _asked() -> list[Fit]:
 def _rows(ready: Readiness) -> None:
     """That all can be fitted, on which rows, and what of the table a proposed model rests on."""
     table = session.current().table
+    kept = [session.plain(block.name) for block in session.choices().whole if block.missing is not None]
     lost = ready.lost or {}
     note = (
         ("; missing values: " + ", ".join(f"{session.plain(k)} in {v:,} rows" for k, v in lost.items()))
@@ -195,7 +196,10 @@ def _rows(ready: Readiness) -> None:
         else ""
     )
     st.markdown(
-        f"Ready: {ready.complete:,} complete rows of {table.rows:,}{note}." + session.plain(_proposed(ready)),
+        f"Ready: {ready.complete:,} {'' if kept else 'complete '}rows of {table.rows:,}{note}"
+        + (f"; of {', '.join(kept)} missing values are used too" if kept else "")
+        + "."
+        + session.plain(_proposed(ready)),
         help=session.plain(ready.scales),
     )
 

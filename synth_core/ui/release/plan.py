@@ -18,7 +18,7 @@ from synth_core.release.ledger.limit_room import check_room
 from synth_core.release.plan.plan import Plan
 from synth_core.release.plan.plan_terms import OF_BLOCKS, TUNED_ON, WARNINGS, TuningKind, has_rho, terms_of
 from synth_core.system import limits
-from synth_core.system.number_text import rounded_up
+from synth_core.system.number_text import number_of, rounded_up
 from synth_core.ui.compare.briefing import POWERPOINT
 from synth_core.ui.compare.scenarios import proposed_reason
 from synth_core.ui.release import plan_actions, release_actions, release_job
@@ -287,8 +287,7 @@ def show_plan(plan: Plan) -> None:
     st.markdown(
         f"**{plan.point.label}**, {plan.guarantee.label}, target **ε = {plan.target_epsilon:g}** "
         f"{plan.guarantee.sets_words}, m = {plan.datasets}, series **{plain(plan.series)}**{_limit(plan)}, "
-        f"{plain(plan.outcome_words)} on "
-        f"{len(s.predictors)} predictors{_design(plan)}"
+        f"{plain(plan.outcome_words)} on {number_of(len(s.predictors), 'predictor')}{_design(plan)}"
     )
     missing = f" Values that mean missing: {plain(', '.join(plan.missing))}." if plan.missing else ""
     anchor = ""
