@@ -48,7 +48,7 @@ def started():
 def test_a_few_points_of_the_map_are_computed_unasked(monkeypatch, tmp_path):
     monkeypatch.setenv("SYNTH_RESULTS_DIR", str(tmp_path))  # what fits took is not known from elsewhere
     runs = []
-    begun = lambda kind, tasks, asked: runs.append((kind, len(tasks), asked))  # noqa: E731
+    begun = lambda kind, tasks, asked, expected: runs.append((kind, len(tasks), asked))  # noqa: E731
     monkeypatch.setattr("synth_core.ui.shared.background.start", begun)
     at = AppTest.from_function(started).run(timeout=30)
     assert not at.exception

@@ -201,6 +201,11 @@ def map_button(asked: MapRequest) -> tuple[str, ...]:
     return key
 
 
+def seconds_of_points(asked: MapRequest) -> dict[str, float]:
+    """About how long one point of each mechanism takes, in seconds."""
+    return _of_points(asked, _once(asked))
+
+
 def seconds_of_map(asked: MapRequest) -> float:
     """About how long its points take, in seconds."""
     return _seconds(asked, _once(asked))
@@ -210,10 +215,18 @@ def _once(asked: MapRequest) -> ExpectedRuns:
     return expected_runs(asked.subject, asked.settings, asked.mechanisms)
 
 
+def _of_points(asked: MapRequest, once: ExpectedRuns) -> dict[str, float]:
+    """Seconds of a point, of which some are several runs."""
+    return {
+        key: runs_of_point(find_mechanism(key), asked.settings) * seconds
+        for key, seconds in once.seconds.items()
+    }
+
+
 def _seconds(asked: MapRequest, once: ExpectedRuns) -> float:
+    each = _of_points(asked, once)
     counts = count_points(asked.mechanisms, asked.settings, asked.sweeps)
-    runs = {key: runs_of_point(find_mechanism(key), asked.settings) for key in counts}
-    return sum(count * runs[key] * once.seconds[key] for key, count in counts.items()) / manager().n_lanes
+    return sum(count * each[key] for key, count in counts.items()) / manager().n_lanes
 
 
 def _time(asked: MapRequest) -> str:
@@ -262,7 +275,7 @@ def _coarse(asked: MapRequest) -> MapRequest:
 
 
 def _start_coarse(asked: MapRequest) -> None:
-    background.start(MAP_RUN, map_tasks(_coarse(asked)), COARSE)
+    background.start(MAP_RUN, map_tasks(_coarse(asked)), COARSE, seconds_of_points(asked))
 
 
 def is_coarse_map_of(run: BackgroundRun, asked: MapRequest | None) -> bool:
@@ -286,7 +299,7 @@ def subject_words(asked: MapRequest) -> str:
 
 def _start_map(asked: MapRequest) -> None:
     tasks = map_tasks(asked)
-    background.start(MAP_RUN, tasks, tuple(task.key for task in tasks))
+    background.start(MAP_RUN, tasks, tuple(task.key for task in tasks), seconds_of_points(asked))
 
 
 def refine_map(measure: str) -> None:
@@ -307,7 +320,7 @@ def refine_map(measure: str) -> None:
         [task.key in best for task in run.tasks],
         None if reference is None else reference.fingerprint,
     )
-    background.start(MAP_RUN, run.tasks + _points(more, run.tasks[0].given.blocks), run.asked)
+    background.start(MAP_RUN, run.tasks + _points(more, run.tasks[0].given.blocks), run.asked, run.expected)
 
 
 def _points(planned: list[Planned], blocks: tuple[Block, ...]) -> list[Task[Any]]:

@@ -6,7 +6,7 @@ continued, it takes what had finished from the cache.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from synth_core.errors import InputError
@@ -34,10 +34,12 @@ def current(kind: str) -> BackgroundRun | None:
     return run
 
 
-def start(kind: str, tasks: list[Task[Any]], asked: Any = None) -> BackgroundRun:
+def start(
+    kind: str, tasks: list[Task[Any]], asked: Any = None, expected: Mapping[str, float] | None = None
+) -> BackgroundRun:
     """Start tasks in the background in place of the browser's former run of this kind."""
     manager().forget(_owner(kind), [])
-    run = BackgroundRun(tasks, manager().submit(_owner(kind), tasks), asked)
+    run = BackgroundRun(tasks, manager().submit(_owner(kind), tasks), asked, dict(expected or {}))
     session.current().runs[kind] = run
     return run
 
@@ -53,7 +55,7 @@ def resume(kind: str) -> None:
     if run is None:  # another tab has chosen another table
         return
     manager().forget(_owner(kind), run.jobs)
-    start(kind, run.tasks, run.asked)
+    start(kind, run.tasks, run.asked, run.expected)
 
 
 CHANGED = "The choices have changed since: this is of those from before."

@@ -55,11 +55,14 @@ class BackgroundRun:
     ----------
     asked
         What the page asked for, so that it can tell whether it asks for the same now.
+    expected : dict
+        Seconds that one task of each mechanism is expected to take, where the page that started it has told.
     """
 
     tasks: list[Task[Any]]
     jobs: list[Job]
     asked: Any = None
+    expected: dict[str, float] = field(default_factory=dict)
 
     def having(self, *states: str) -> list[Job]:
         return [job for job in self.jobs if job.state in states]
@@ -73,7 +76,7 @@ class BackgroundRun:
         return [job.answer for job in self.having("done") if job.answer is not None]
 
     def seconds_left(self, lanes: int) -> float:
-        """Seconds that are left, from what finished points of the same mechanism took, else from the estimate."""
+        """Seconds that are left, from what finished points of the same mechanism took, else as was expected."""
         took: dict[str, list[float]] = defaultdict(list)
         for job in self.having("done"):
             seconds = job.task.seconds_of(job.answer)
@@ -81,8 +84,10 @@ class BackgroundRun:
                 took[job.task.mechanism].append(seconds)
         total = 0.0
         for job in self.having("queued", "running"):
-            known = took[job.task.mechanism]
-            total += sum(known) / len(known) if known else job.task.expected_seconds
+            mechanism = job.task.mechanism
+            known = took[mechanism]
+            expected = self.expected.get(mechanism, job.task.expected_seconds)
+            total += sum(known) / len(known) if known else expected
         return total / max(lanes, 1)
 
 
