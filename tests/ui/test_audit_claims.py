@@ -34,3 +34,26 @@ def test_the_claim_of_several_variables_is_of_the_record(monkeypatch):
     assert not at.exception
     assert at.session_state["key"] in asked
     assert at.markdown[0].value == "claim 23.44"
+
+
+def measured_page():
+    import streamlit as st
+
+    from synth_core.ui.robustness import audit
+    from synth_core.ui.state import session
+
+    session.take_over()
+    if "started" not in st.session_state:
+        st.session_state["started"] = True
+        session.use_example("beta", 60, 1)
+        session.change(session.choices().with_settings(epsilon=2.0))
+    audit._say_power(None, ["measured", "measured_laplace"], 10_000)
+
+
+def test_of_a_promised_rho_what_is_tested_is_its_epsilon_at_delta():
+    """10,000 runs were said to test ε = 2 of noisy tables, and then a line judged a claim of 5.23."""
+    at = AppTest.from_function(measured_page).run(timeout=30)
+    assert not at.exception
+    said = " ".join(each.value for each in [*at.caption, *at.warning]).replace("\\", "")
+    assert "Measured: 10,000 runs can test ε = 5.23:" in said
+    assert "Measured, pure ε: 10,000 runs can test ε = 2:" in said

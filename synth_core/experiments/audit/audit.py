@@ -16,6 +16,7 @@ from synth_core.experiments.audit.neighbours import REMOVED
 from synth_core.experiments.audit.verdict import CURRENT, DRAW_HELD, judge
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.composition import DELTA, epsilon_at
+from synth_core.mechanisms.guarantees import Guarantee
 from synth_core.release.report.audit_summary import FORMAT
 from synth_core.system import limits
 from synth_core.system.cache import content_key
@@ -267,6 +268,27 @@ def _kept_line(
     return line
 
 
+def _by_rho(guarantee: Guarantee) -> bool:
+    """Whether what is promised is a ρ and no ε."""
+    return not guarantee.pure and guarantee.rho is not None
+
+
+def claim_at(guarantee: Guarantee, epsilon: float, delta: float = DELTA) -> float:
+    """The ε that an audit tests: what promises a ρ, which `epsilon` names, promises an ε at this δ.
+
+    Examples
+    --------
+    >>> from synth_core.mechanisms.catalogue import find_mechanism
+    >>> claims = (find_mechanism(key).guarantee("current") for key in ("measured", "measured_laplace"))
+    >>> [round(claim_at(each, 2.0), 2) for each in claims]
+    [5.22, 2.0]
+    """
+    if not _by_rho(guarantee):
+        return epsilon
+    assert guarantee.rho is not None
+    return epsilon_at(guarantee.rho(epsilon), delta)
+
+
 def _line(
     subject: AuditedAnalysis,
     mechanism: Mechanism,
@@ -298,11 +320,9 @@ def _line(
     finding, neighbour, pair, reach = best
     claimed = result.epsilon if relation == REMOVED else result.epsilon_replace
     assert claimed is not None
-    rho = None if result.guarantee.pure else result.guarantee.rho
-    if rho is not None:
-        claimed = epsilon_at(rho(claimed), delta)
+    claimed, by_rho = claim_at(result.guarantee, claimed, delta), _by_rho(result.guarantee)
     verdict, why = judge(result, relation, source, claimed, finding.epsilon_lower, reach, problems)
-    if rho is not None:
+    if by_rho:
         why = f"{why} The claim is ε at δ = {delta:g}, which follows from its ρ.".strip()
     if subject.holds_draw(mechanism):
         why = f"{why} {DRAW_HELD}".strip()

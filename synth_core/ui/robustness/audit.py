@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from synth_core.errors import InputError
-from synth_core.experiments.audit.audit import AuditRequest
+from synth_core.experiments.audit.audit import AuditRequest, claim_at
 from synth_core.experiments.audit.power import n_lines, power
 from synth_core.experiments.audit.report import CLAIMED, LOWER, MEANING, AuditRow, cell
 from synth_core.experiments.audit.verdict import BEYOND, CONSISTENT, EXCEEDED, NOT_JUDGED, VIOLATED
@@ -111,7 +111,8 @@ def _say_power(plan: Plan | None, chosen: list[str], runs: int) -> None:
         if claim is None:
             unknown.append(label)
             continue
-        power_of_audit = power(claim, runs, lines, variables=variables)
+        promised = find_mechanism(key).guarantee(browser.weights_from) if plan is None else plan.guarantee
+        power_of_audit = power(claim_at(promised, claim), runs, lines, variables=variables)
         (strong if power_of_audit.claim < power_of_audit.surely else weak).append(
             f"{label}: {power_of_audit.words}"
         )
