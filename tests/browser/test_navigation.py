@@ -39,6 +39,16 @@ def test_old_addresses_lead_to_where_it_stands_now(new_page):
         expect(page.get_by_test_id("stAlertContentError")).to_have_count(0)
 
 
+def test_the_way_to_a_table_of_ones_own_shows_that_a_key_has_reached_it(new_page):
+    page = new_page()
+    settled(page)
+    page.get_by_role("button", name="No tour").focus()
+    page.keyboard.press("Tab")
+    link = page.get_by_role("link", name="Use my own table")
+    expect(link).to_be_focused()
+    expect(link).to_have_css("outline-style", "solid")
+
+
 def test_the_line_says_what_is_in_use_on_every_page_and_never_goes(new_page, tmp_path):
     page = new_page("/data")
     expect(header(page)).to_have_text(
