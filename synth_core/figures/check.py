@@ -105,7 +105,8 @@ def distribution_figure(check: ModelCheck, outcome: str) -> Figure:
     return figure(
         "distribution",
         "Distribution functions",
-        f"The model's curve should cover the data's; the largest difference is {ceiling(check.difference, 3)}.",
+        f"The model's curve should cover the data's; the largest difference is "
+        f"{ceiling(100 * check.difference, 1)} points.",
         [
             area(at + at[::-1], d.upper + d.lower[::-1], showlegend=False),
             *(
@@ -115,7 +116,7 @@ def distribution_figure(check: ModelCheck, outcome: str) -> Figure:
         ],
         distribution_axes(at, outcome),
         table(["Value", "Data", "Model", "90 % band"], rows),
-        f"largest difference {check.difference:.3f}",
+        f"largest difference {ceiling(100 * check.difference, 1)} points",
     )
 
 

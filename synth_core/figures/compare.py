@@ -22,7 +22,7 @@ from synth_core.figures.privacy import bounds_figure, weights_figure
 from synth_core.figures.utility import ecdf_figure, quantiles_figure
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits
-from synth_core.system.number_text import ceiling, percent, signed
+from synth_core.system.number_text import ceiling, percent, points, signed
 
 MANY_CENSORED = 0.2
 
@@ -174,7 +174,7 @@ def _cells(numbers: ResultNumbers) -> dict[str, dict[str, Any]]:
     first, *more = (_furthest(each.statistic) for each in worst if each.statistic is not None)
     risk, squared = numbers.match_risk or 0.0, numbers.ecdf_avg or 0.0
     return cells | {
-        "ecdf_max": cell(f"{numbers.ecdf_max:.4f}", numbers.ecdf_max),
+        "ecdf_max": cell(points(numbers.ecdf_max), numbers.ecdf_max),
         "ecdf_avg": cell(f"{squared:.6f}", squared),
         "worst": cell(first, abs(worst[0].error), "; ".join(more)),
         "match": cell(percent(risk, 2), risk),

@@ -33,7 +33,7 @@ from synth_core.figures.parts import (
     worded,
 )
 from synth_core.mechanisms.catalogue import find_mechanism
-from synth_core.system.number_text import measured, of_the_first, over_data_sets, signed
+from synth_core.system.number_text import measured, of_the_first, over_data_sets, points, signed
 
 # Points drawn; and how much farther than all others the extremes must lie to be left out.
 MANY, FAR = 100, 3.0
@@ -99,14 +99,14 @@ def ecdf_figure(
                 [place, place],
                 list(ecdf.at_place),
                 "lines+markers",
-                f"{labels[name]}: largest difference {abs(ecdf.at_place[1] - ecdf.at_place[0]):.4f} at %{{x:,.4~r}}",
+                f"{labels[name]}: largest difference {points(ecdf.at_place[1] - ecdf.at_place[0])} at %{{x:,.4~r}}",
                 line={"color": look, "width": 3},
                 marker={"size": 6, "color": look},
                 opacity=opacity(s),
                 **known(labels[name], "", name, legend=False),
             )
         )
-        rows.append([labels[name], f"{s.numbers.ecdf_max:.4f}", f"{s.numbers.ecdf_avg:.6f}", measured(place)])
+        rows.append([labels[name], points(s.numbers.ecdf_max), f"{s.numbers.ecdf_avg:.6f}", measured(place)])
     traces.append(  # on top, and first in the legend
         scatter(
             confidential.at,
@@ -147,7 +147,7 @@ def ecdf_figure(
             rows,
         ),
         "; ".join(
-            f"{labels[s.mechanism]}: largest difference {s.numbers.ecdf_max:.3f}"
+            f"{labels[s.mechanism]}: largest difference {points(s.numbers.ecdf_max)}"
             f"{over_data_sets(s.numbers.n_datasets)}"
             for s in summaries
         ),

@@ -97,6 +97,17 @@ def floored(value: float, decimals: int) -> str:
     return ceiling(-value, decimals).removeprefix("-") if value >= 0 else f"-{ceiling(-value, decimals)}"
 
 
+def points(share: float) -> str:
+    """A difference of shares in percentage points, to be read beside others of the same column.
+
+    Examples
+    --------
+    >>> points(0.02376), points(-0.5)
+    ('2.38 points', '50.00 points')
+    """
+    return f"{100 * abs(share):.2f} points"
+
+
 def number_of(number: int, what: str) -> str:
     """A number of things.
 

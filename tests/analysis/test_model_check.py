@@ -102,7 +102,7 @@ def test_figures_carry_tables_and_words(case, monkeypatch):
     assert "400 are looked at" in figures[3]["reading"]  # its records are counted whole beside
     monkeypatch.setattr(type(check), "difference", 0.30112)
     off = check_figures(check, "x", None)[1]
-    assert "the largest difference is 0.302" in off["reading"]  # as in the verdict: not less than it is
+    assert "the largest difference is 30.2 points" in off["reading"]  # as in the verdict: not less than it is
 
 
 def test_run_on_a_table_with_categories(cache):

@@ -102,10 +102,9 @@ def test_pictures_of_one_data_set_say_so_beside_numbers_that_are_means_over_seve
     figure = ecdf_figure([several], LABELS, "income")
     low, high = several.ecdf.at_place
     mark = next(trace for trace in figure["traces"] if trace.get("mode") == "lines+markers")
-    assert f"largest difference {abs(high - low):.4f} at" in mark["hovertemplate"]
-    assert (
-        figure["table"]["rows"][0][1] == "0.5000" and "over the 2 data sets" in figure["table"]["columns"][1]
-    )
+    assert f"largest difference {100 * abs(high - low):.2f} points at" in mark["hovertemplate"]
+    assert figure["table"]["rows"][0][1] == "50.00 points"
+    assert "over the 2 data sets" in figure["table"]["columns"][1]
     assert words in figure["reading"] and "over the 2 data sets" in figure["alt"]
     assert words not in ecdf_figure([one], LABELS, "income")["reading"]
     pair = PairSummary(("a", "b"), 0.1, (["0"], ["1"]), [[1.0]], [[0.9]])
@@ -385,6 +384,16 @@ def test_a_variable_of_categories_shows_shares_and_no_distribution_function(summ
     assert shares["traces"][1]["error_y"]["array"] == pytest.approx([3.0, 3.0])
     assert figures["quantiles"]["title"] == "Accuracy: error of each share"
     assert shares["table"]["columns"] == ["Share in %", "<b>single</b>", "married"]
+
+
+def test_the_largest_difference_is_in_points_wherever_compare_has_it(summaries):
+    """0.0376 stood in a column of details beside 3.8 points."""
+    one = with_variable(summaries[0], ecdf_max=0.03764)
+    labels = {one.mechanism: "M"}
+    [row] = results([one], labels, GUARANTEES)
+    drawn = ecdf_figure([one], labels, "income")
+    assert (row["cells"]["ecdf_max"]["text"], row["cells"]["gap"]["text"]) == ("3.76 points", "3.8 points")
+    assert drawn["table"]["rows"][0][1] == "3.76 points" and "3.76 points" in drawn["alt"]
 
 
 def test_the_largest_bound_is_written_as_the_table_of_results_has_it(summaries):
