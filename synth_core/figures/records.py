@@ -129,14 +129,17 @@ def variables_figure(
     )
 
 
+def _worst_first(summaries: list[ResultSummary]) -> list[tuple[str, str]]:
+    """The pairs of columns, by how far their association is off in the mechanism that keeps it worst."""
+    off = [{p.names: p.association for p in s.pairs} for s in summaries]
+    return sorted(off[0], key=lambda pair: max(each.get(pair, 0.0) for each in off), reverse=True)
+
+
 def associations_figure(
     summaries: list[ResultSummary], labels: dict[str, str], other: Other | None = None
 ) -> Figure:
     """The pairs of columns whose association is furthest off: a dot a mechanism, a ring where it is beside."""
-    off = [{p.names: p.association for p in s.pairs} for s in summaries]
-    pairs = sorted(
-        off[0], key=lambda pair: max((each.get(pair, 0.0) for each in off), default=0.0), reverse=True
-    )[:PAIRS]
+    pairs = _worst_first(summaries)[:PAIRS]
     pairs.reverse()  # plotly counts from below
     names = [f"{shown(a)} and {shown(b)}" for a, b in pairs]
     traces, rows = [], []
@@ -196,10 +199,9 @@ def pair_figure(
     What is beside has no maps: twice as many could not be read. The title says which choice is shown.
     """
     word = RECORD_FIGURES["pair"]
-    usable = [p for p in summaries[0].pairs if p.confidential]
-    chosen = next((p for p in usable if p.names == pair), None) or max(
-        usable, key=lambda p: p.association, default=None
-    )
+    usable = {p.names: p for p in summaries[0].pairs if p.confidential}
+    worst = (usable[names] for names in _worst_first(summaries) if names in usable)
+    chosen = usable.get(pair) or next(worst, None)
     if chosen is None:
         return figure("pair", word.plain, "Every pair has too many cells.", [], {}, table([], []), "no cells")
     names = chosen.names

@@ -386,6 +386,20 @@ def test_a_variable_of_categories_shows_shares_and_no_distribution_function(summ
     assert shares["table"]["columns"] == ["Share in %", "<b>single</b>", "married"]
 
 
+def test_the_pair_that_is_shown_by_itself_is_the_first_of_the_worst(summaries):
+    """It was the worst of the first mechanism, beside a figure that had another one on top."""
+    cells = ((["0"], ["1"]), [[1.0]], [[0.9]])
+
+    def off(*errors):
+        names = (("a", "b"), ("a", "c"))
+        return tuple(PairSummary(pair, each, *cells) for pair, each in zip(names, errors, strict=True))
+
+    some = [replace(summaries[0], pairs=off(0.05, 0.02)), replace(summaries[1], pairs=off(0.01, 0.11))]
+    assert associations_figure(some, LABELS)["traces"][0]["x"] == [0.05, 0.02]  # counted from below
+    assert pair_figure(some, LABELS, ("", ""))["title"].endswith("a and c")
+    assert pair_figure(some, LABELS, ("a", "b"))["title"].endswith("a and b")
+
+
 def test_the_largest_difference_is_in_points_wherever_compare_has_it(summaries):
     """0.0376 stood in a column of details beside 3.8 points."""
     one = with_variable(summaries[0], ecdf_max=0.03764)
