@@ -38,7 +38,7 @@ def test_no_mechanism_is_missing_without_a_word(last):
         job("weighted", "running"),
         job("anchored", "queued"),
         job("censored", "failed", error="ε is too small."),
-        job("histogram", "failed", error="needs declared bounds"),
+        job("histogram", "failed", error="Histogram: needs declared bounds"),
     ]
     found = assemble(jobs, last, "table")
     assert [s.mechanism for s in found.summaries] == ["unweighted", "weighted"]
@@ -46,7 +46,7 @@ def test_no_mechanism_is_missing_without_a_word(last):
     assert found.missing == {
         "anchored": "is being fitted …",
         "censored": "ε is too small.",  # not its old numbers
-        "histogram": "needs declared bounds",
+        "histogram": "Needs declared bounds",  # the row begins with its name
     }
     assert not found.complete
 

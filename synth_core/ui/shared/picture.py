@@ -9,6 +9,8 @@ from synth_core.analysis.settings import Settings
 from synth_core.analysis.summary import ResultSummary
 from synth_core.analysis.wording.on_screen import on_screen
 from synth_core.jobs.job import Job
+from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.system.characters import sentence
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,8 @@ def assemble(jobs: Sequence[Job], last: Last | None, fingerprint: str) -> Pictur
         if summary is not None:
             summaries.append(summary)
         elif state == "failed":
-            missing[name] = on_screen(job.error)
+            said = on_screen(job.error).removeprefix(f"{find_mechanism(name).label}: ")  # its row is named so
+            missing[name] = sentence(said)
         elif last is not None and name in last.results and _comparable(last, job, fingerprint):
             state = "old"
             summaries.append(replace(last.results[name][1], old=True))
