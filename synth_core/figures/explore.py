@@ -206,7 +206,8 @@ def map_figure(
     traces = [each for each in theirs if "fill" in each] + traces + [e for e in theirs if "fill" not in e]
     order = list(dict.fromkeys(p.mechanism for p in drawn))
     for name in order:
-        mine = sorted((p for p in drawn if p.mechanism == name), key=lambda p: p.epsilon)
+        mine = [p for p in drawn if p.mechanism == name]
+        mine.sort(key=lambda p: (bool(p.problems), p.epsilon))  # the legend has the shape of the first
         traces.append(_trace(name, mine, measure, top, picked))
     if answers:
         looks = [color(p.mechanism) for p in answers]
@@ -215,8 +216,8 @@ def map_figure(
                 [p.epsilon for p in answers],
                 [min(percent * p.bands[measure][1], top) for p in answers],
                 "markers",
-                ["Inverse tuning<br>" + _hover(p, measure) for p in answers],
-                name="Answer of inverse tuning",
+                ["Found by Find the settings<br>" + _hover(p, measure) for p in answers],
+                name="Found by Find the settings",
                 customdata=[PICK + p.id for p in answers],
                 marker={"symbol": "star", "size": 17, "color": looks, "line": {"color": TEXT, "width": 1.5}},
             )

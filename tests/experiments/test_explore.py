@@ -355,6 +355,7 @@ def test_the_figure_tells_guarantees_apart():
         point("unweighted", "none", 20.0, 0.01),
         point("weighted", "asymptotic", 5.0, 0.05),
         point("weighted", "asymptotic", 3.0, 0.04),
+        point("censored", "censored", 1.0, 0.9, problems=("R-hat is 2",)),
         point("censored", "censored", 6.0, 0.2),
         point("histogram", "histogram", 2.0, 0.15),  # of a value replaced: beats no ε of a value withheld
         point("range_averaged", "averaged", 2.5, 0.5, problems=("R-hat is 2",)),
@@ -371,7 +372,7 @@ def test_the_figure_tells_guarantees_apart():
         "ε-DP, one value replaced: frontier": "square",
         "Unweighted (no guarantee)": ["x"],
         "Weighted": ["circle", "circle"],
-        "Censored": ["square"],
+        "Censored": ["square", "square-open"],  # the legend has the first, whatever its ε
         "Histogram": ["square"],
         "Range-averaged": ["triangle-up-open"],
     }
@@ -383,7 +384,7 @@ def test_the_figure_tells_guarantees_apart():
     )
     assert "one value replaced" in str(figure["traces"])
     assert figure["layout"]["xaxis"]["type"] == "log"
-    assert len(figure["table"]["rows"]) == 6
+    assert len(figure["table"]["rows"]) == 7
     assert figure["layout"]["yaxis"]["title"]["text"].startswith(
         "Largest difference of distributions (percentage points)"
     )
@@ -394,7 +395,7 @@ def test_the_figure_tells_guarantees_apart():
     assert "data sets" not in empty["reading"]  # and no bar of none of them
     assert knobs_text({"scale": 0.5, "range": (0.4, 1.8)}) == "c = 0.5, range 0.4 to 1.8 × value"
     lines = points_csv(points, ("ecdf_max",)).splitlines()
-    assert len(lines) == 7
+    assert len(lines) == 8
     assert lines[1].startswith("unweighted,no guarantee,20.0")
 
 
