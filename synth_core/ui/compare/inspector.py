@@ -55,14 +55,12 @@ def inspect_record(summaries: list[ResultSummary], clicked: int | None, subject:
         st.caption(session.plain(f"Internal. {_of_all(i, subject) if subject.blocks else _of_one(i)}"))
         browser, settings = session.current(), session.settings()
         if settings.unit_column is not None:
-            st.caption(
-                "Bounds are of all records of its unit, and where terms are clamped of the record alone."
-            )
+            st.caption("Bounds are of all records of its unit.")
         rows = []
         for summary in summaries:
             key = subject.task(browser, settings, summary.mechanism).key
             rows += _several_rows(i, summary, key) if subject.blocks else _one_row(i, summary, key)
-        st.dataframe(pd.DataFrame(rows).round(4).dropna(axis=1, how="all"), hide_index=True)
+        st.dataframe(pd.DataFrame(rows).round(4).dropna(axis=1, how="all"), hide_index=True, placeholder="–")
 
 
 def _of_one(i: int) -> str:
@@ -93,7 +91,7 @@ def _one_row(i: int, summary: ResultSummary, key: str) -> list[dict[str, Any]]:
     result, epsilon = read(results_cache(), Result, key), session.settings().epsilon
     if result is None or not result.weights.size:
         return []
-    point = find_mechanism(summary.mechanism)
+    point, alone = find_mechanism(summary.mechanism), session.settings().unit_column is None
     bound, limit = result.lipschitz_bounds[i], result.tuned.get("fit_epsilon", epsilon) / 2
     if point.likelihood.anchors and result.tuned.get("pilot_records") == result.weights.size:
         limit /= 2  # pilot and release each take half
@@ -105,7 +103,8 @@ def _one_row(i: int, summary: ResultSummary, key: str) -> list[dict[str, Any]]:
             "Share of Δ": bound / result.lipschitz_bound if result.lipschitz_bound else 0.0,
             "λ (leaves its range)": result.outside[i] if result.outside.size else None,
             "Truncated": "yes" if "truncation" in point.adjustments and result.weights[i] == 0 else "",
-            "Censored": "yes" if point.clamps and bound >= limit else "",
+            # With units the bound is of all records of one, and does not say of this record alone.
+            "Censored": ("yes" if point.clamps and bound >= limit else "") if alone else None,
             "Match risk": result.match_risk[i],
         }
     ]
