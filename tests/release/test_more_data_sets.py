@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from synth_core.analysis.engines import measured as engine
-from synth_core.analysis.measured import model
+from synth_core.analysis.measured import measuring, model
 from synth_core.analysis.measured.prior_scales import STEPS, scaled
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.cli import main
@@ -95,6 +95,22 @@ def test_later_data_sets_are_of_the_same_noise_and_cost_nothing(plan, monkeypatc
     assert lines(first) == before
     repeated = release(Request(plan, None, table))
     assert repeated.state == REPEATED and len(repeated.archives) == 4  # both of the release, and both batches
+
+
+def test_a_version_that_would_count_other_tables_draws_no_more_of_a_release(plan, monkeypatch):
+    """Its answers would be taken for counts of other columns; a release of before stays as it is, at its charge."""
+    first = release(Request(plan, None, people(2)))
+    spent = Ledger().balance("people").spent
+    there = measuring.first_and_others
+
+    def in_another_order(public, gaussian):
+        counted, others = there(public, gaussian)
+        return counted[::-1], others
+
+    monkeypatch.setattr(measuring, "first_and_others", in_another_order)
+    with pytest.raises(InputError, match=r"not of what is counted now.*another version of the program"):
+        release(Request(plan, None, people(2), more_data_sets=1))
+    assert Ledger().balance("people").spent == spent and not Ledger().later("people", first.id)
 
 
 def test_the_noisy_tables_leave_with_the_release_and_nothing_else_of_the_counts(plan):
