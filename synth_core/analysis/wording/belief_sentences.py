@@ -66,7 +66,7 @@ def rho_words(guarantee: Guarantee, epsilon: float) -> str:
     rho = guarantee.rho(epsilon)
     return (
         f"ε = {epsilon_number(epsilon)} names ρ = {rounded_up(rho, 4)} (zCDP), which is (ε, δ)-DP with "
-        f"ε = {rounded_up(epsilon_at(rho), 3)} at δ = {DELTA:g}"
+        f"ε = {rounded_up(epsilon_at(rho), 4)} at δ = {DELTA:g}"
     )
 
 
@@ -78,7 +78,7 @@ def rho_beside(rho: float) -> str:
     >>> rho_beside(0.125)
     'ρ = 0.125; 2.42 at δ = 1e-06'
     """
-    return f"ρ = {rounded_up(rho, 4)}; {rounded_up(epsilon_at(rho), 3)} at δ = {DELTA:g}"
+    return f"ρ = {rounded_up(rho, 4)}; {rounded_up(epsilon_at(rho), 4)} at δ = {DELTA:g}"
 
 
 def _guessed(guarantee: Guarantee, epsilon: float, values: str) -> str:

@@ -35,7 +35,7 @@ def by_release(entries: Sequence[Entry]) -> list[dict[str, str]]:
                 "Records clamped": "" if clamped is None else percent(clamped),
                 "ε": f"{own:g}",
                 "ε in all": f"{place.spent:g}" if place.pure else "–",  # some only name a ρ
-                f"ε at δ = {DELTA:g}": "–" if place.rho is None else rounded_up(epsilon_at(place.rho), 3),
+                f"ε at δ = {DELTA:g}": "–" if place.rho is None else rounded_up(epsilon_at(place.rho), 4),
             }
         )
     return rows

@@ -130,7 +130,7 @@ def other_words(held: Balance | Place) -> str:
     """
     if held.count.delta is not None:
         return f"the sum of ε is {held.spent:g}" if held.pure else ""
-    return f"counted by zCDP, ε = {rounded_up(epsilon_at(held.rho), 3)} at δ = {DELTA:g}" if held.rho else ""
+    return f"counted by zCDP, ε = {rounded_up(epsilon_at(held.rho), 4)} at δ = {DELTA:g}" if held.rho else ""
 
 
 def left_words(held: Balance | Place) -> str:

@@ -122,7 +122,7 @@ def _loss(guarantee: Guarantee, epsilon: float, released: Released) -> dict[str,
     assert rho is not None
     return {
         "loss": f"ρ = {rounded_up(rho, 4)}",
-        "loss_beside": f"named by ε = {rounded_up(epsilon, 6)}; ε = {rounded_up(epsilon_at(rho), 3)} at δ = {DELTA:g}",
+        "loss_beside": f"named by ε = {rounded_up(epsilon, 6)}; ε = {rounded_up(epsilon_at(rho), 4)} at δ = {DELTA:g}",
     }
 
 

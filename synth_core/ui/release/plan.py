@@ -237,7 +237,7 @@ def limit_row(counts: list[str]) -> None:
         format_func=COUNTS.__getitem__,
         disabled=len(counts) == 1,
         help="Fixed with the first limit of the series. zCDP is of use for many releases of a small ε: twelve of "
-        "0.5 add up to 6, and to 4.44 at δ = 1e-06. For few releases the sum is smaller. It needs a strict mechanism "
+        "0.5 add up to 6, and to 4.441 at δ = 1e-06. For few releases the sum is smaller. It needs a strict mechanism "
         "that was not tuned on the confidential data.",
     )
     for column in c:
