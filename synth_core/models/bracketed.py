@@ -51,9 +51,10 @@ class Bracketed(OrderedLogit):
     def _codes(self, outcome: Array) -> NDArray[np.int64]:
         outside = (outcome < self.edges[0]) | (outcome > self.edges[-1])
         if outside.any():
+            lie = "1 value lies" if outside.sum() == 1 else f"{outside.sum():,} values lie"
             raise InputError(
-                f"{outside.sum():,} values lie outside the declared edges, {declared(self.edges[0])} to "
-                f"{declared(self.edges[-1])} ({self.records.first_row(outside)})."
+                f"{lie} outside the declared edges, {declared(self.edges[0])} to {declared(self.edges[-1])} "
+                f"({self.records.first_row(outside)}). Declare wider edges, of what may occur and not of the table."
             )
         return codes_of(self.edges, outcome)
 

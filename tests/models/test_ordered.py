@@ -241,7 +241,7 @@ def test_posterior_of_two_categories_by_quadrature(bound):
         ((0.0, 10.0, 5.0), "ascend"),
         ((0.0, 0.0, 0.0, 5.0), "ascend"),
         ((0.0, 5.0, np.inf), "finite"),
-        ((0.0, 5.0, 20.0), "1 values lie outside the declared edges, 0 to 20 \\(first in row 2"),
+        ((0.0, 5.0, 20.0), "1 value lies outside the declared edges, 0 to 20 \\(first in row 2"),
     ],
 )
 def test_edges_that_cannot_be_used(edges, said):
