@@ -231,5 +231,5 @@ def test_what_a_later_block_refuses_is_said_before_the_first_fit(cache, monkeypa
         Block("b", "bracketed", {"bracket_edges": (0.0, 1.0, 2.0)}),
     )
     monkeypatch.setattr(Fits, "posterior", lambda *given: pytest.fail("a fit was started"))
-    with pytest.raises(InputError, match=r"Block 'b': 1 values lie outside .*row 1"):
+    with pytest.raises(InputError, match=r"Block 'b': 1 value lies outside .*row 1"):
         RecordsAnalysis(Table("t", frame), blocks, {"predictors": ("z",)}, cache).run("unweighted")
