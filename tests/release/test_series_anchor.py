@@ -67,7 +67,7 @@ def test_months(series, capsys):
     balance = ledger.balance("monthly")
     assert balance.spent == 3 * EPSILON
     assert balance.rho == pytest.approx(3 * EPSILON**2 / 8)
-    assert f"{rounded_up(epsilon_at(2 * EPSILON**2 / 8), 3)} at δ" in report(series, 2)
+    assert f"{rounded_up(epsilon_at(2 * EPSILON**2 / 8), 4)} at δ" in report(series, 2)
     # An earlier release drawn again has what it had then as its anchor, whatever was released since.
     assert apply(series, 2, "--recompute") == 0, capsys.readouterr().err
     # What a release rests on must be what was released.
@@ -112,7 +112,7 @@ def test_a_series_may_begin_with_noisy_counts(series, capsys):
         assert line[-3:] == [
             f"{EPSILON:g}",
             f"{number * EPSILON:g}",
-            rounded_up(epsilon_at(number * EPSILON**2 / 8), 3),
+            rounded_up(epsilon_at(number * EPSILON**2 / 8), 4),
         ]
 
 
