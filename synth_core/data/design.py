@@ -120,7 +120,8 @@ def select(
     values = values[complete]
     if np.ptp(values) == 0 and categories is None:  # which of the declared categories occur is not said
         raise InputError(f"Column '{outcome}' is constant in the complete rows.")
-    _refuse_copies({name: series[complete] for name, series in columns.items()}, values, outcome, categories)
+    if categories is None:
+        _refuse_copies(columns, complete, values, outcome)
     columns = {name: series[used] for name, series in columns.items()}
     if transform is None:
         transform, public = _learn(columns, int(used.sum()))
@@ -185,13 +186,13 @@ def predictor_values(table: Table, name: str, as_category: bool) -> pd.Series:
 
 
 def _refuse_copies(
-    columns: dict[str, pd.Series], values: np.ndarray, outcome: str, categories: tuple[str, ...] | None
+    columns: dict[str, pd.Series], complete: np.ndarray, values: np.ndarray, outcome: str
 ) -> None:
     """Refuse a predictor that is a sensitive number itself, or a multiple of it: it would be released as it is."""
     for name, series in columns.items():
-        if categories is not None or not pd.api.types.is_numeric_dtype(series):
+        if not pd.api.types.is_numeric_dtype(series):
             continue
-        numbers = series.to_numpy(dtype=float)
+        numbers = series[complete].to_numpy(dtype=float)
         if np.ptp(numbers) > 0 and 1 - abs(np.corrcoef(numbers, values)[0, 1]) < ALIKE:
             raise InputError(
                 f"Predictor '{name}' tells '{outcome}' exactly, as a copy or a multiple of it does, and a predictor is "
