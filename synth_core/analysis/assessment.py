@@ -55,18 +55,18 @@ def privacy_of(
         Whether the weights come from the table itself, so that those of others move with a record.
     """
     mechanism, censoring = weighted.mechanism, weighted.censoring
-    truncates = mechanism.standard.truncates
-    bounds = fits.bounds(posterior, fit_key, weighted.multiplier, truncates, censoring=censoring)
+    terms = posterior, fit_key, weighted.multiplier, mechanism.standard.truncates
     n_censored, promised, replaced, oscillation = 0, None, None, None
     if censoring is None:
+        bounds = fits.bounds(*terms)
         oscillation = bounds.oscillation
         if fits.units is None:  # what other values of a whole unit would do is not searched for
             replaced = replaced_oscillation(mechanism, fits, frozen, posterior, weighted.multiplier, bounds)
     else:
-        before = fits.bounds(
-            posterior, fit_key, weighted.multiplier, truncates, censoring=censoring, of_records=True
-        )
+        before = fits.bounds(*terms, censoring=censoring, of_records=True)
         n_censored = int((before.lipschitz_bounds > censoring.bound).sum())
+        alone = fits.units is None
+        bounds = before.clamped(censoring.bound) if alone else fits.bounds(*terms, censoring=censoring)
         # A priori: one term can go from -epsilon/2 to epsilon/2 when a record is replaced.
         promised, replaced = fits.settings.epsilon, 2 * fits.settings.epsilon
     joint = None

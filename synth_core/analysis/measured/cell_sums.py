@@ -58,6 +58,7 @@ class _Margin:
         self.wide = [size if k in sensitive else 1 for k, size in enumerate(shape)]
         self.n_cells = math.prod(self.wide)
         self.n_rows = int(ends[-1])  # one: the same for every combination
+        self.n_kinds = 1 if self.n_rows == 1 else self.kinds.shape[0]
         self.span = slice(begin, begin + self.n_rows * self.n_cells)
         self.larger: _Margin | None = None
 
@@ -210,7 +211,7 @@ class CellSums:
         every = tuple(range(len(self.shape)))
 
         def add(part: Blocks) -> Array:
-            whole = np.zeros_like(self.whole.by_kind(found)) if self.whole is not None else np.empty(0)
+            whole = np.empty(0) if self.whole is None else np.zeros((self.whole.n_kinds, self.whole.n_cells))
             for block, cells in part:
                 for each in self.largest:
                     sums[each.sensitive][block] = _summed(cells, every, each.sensitive)
