@@ -118,10 +118,8 @@ def select(
     by_rules = outcome if (used & ~complete).any() else ""
     check_rows(int(complete.sum()), int((~complete).sum()), dropped_by, by_rules)
     values = values[complete]
-    if np.ptp(values) == 0 and categories is None:  # which of the declared categories occur is not said
-        raise InputError(f"Column '{outcome}' is constant in the complete rows.")
-    if categories is None:
-        _refuse_copies(columns, complete, values, outcome)
+    if categories is None:  # which of the declared categories occur is not said
+        _check_numbers(columns, complete, values, outcome)
     columns = {name: series[used] for name, series in columns.items()}
     if transform is None:
         transform, public = _learn(columns, int(used.sum()))
@@ -185,10 +183,15 @@ def predictor_values(table: Table, name: str, as_category: bool) -> pd.Series:
     return series
 
 
-def _refuse_copies(
+def _check_numbers(
     columns: dict[str, pd.Series], complete: np.ndarray, values: np.ndarray, outcome: str
 ) -> None:
-    """Refuse a predictor that is a sensitive number itself, or a multiple of it: it would be released as it is."""
+    """Refuse sensitive numbers that are all alike, and a predictor that is a copy or a multiple of them.
+
+    Such a predictor would be released as it is.
+    """
+    if np.ptp(values) == 0:
+        raise InputError(f"Column '{outcome}' is constant in the complete rows.")
     for name, series in columns.items():
         if not pd.api.types.is_numeric_dtype(series):
             continue
