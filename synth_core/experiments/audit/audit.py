@@ -268,11 +268,6 @@ def _kept_line(
     return line
 
 
-def _by_rho(guarantee: Guarantee) -> bool:
-    """Whether what is promised is a ρ and no ε."""
-    return not guarantee.pure and guarantee.rho is not None
-
-
 def claim_at(guarantee: Guarantee, epsilon: float, delta: float = DELTA) -> float:
     """The ε that an audit tests: what promises a ρ, which `epsilon` names, promises an ε at this δ.
 
@@ -283,10 +278,8 @@ def claim_at(guarantee: Guarantee, epsilon: float, delta: float = DELTA) -> floa
     >>> [round(claim_at(each, 2.0), 2) for each in claims]
     [5.22, 2.0]
     """
-    if not _by_rho(guarantee):
-        return epsilon
-    assert guarantee.rho is not None
-    return epsilon_at(guarantee.rho(epsilon), delta)
+    rho = None if guarantee.pure else guarantee.rho
+    return epsilon if rho is None else epsilon_at(rho(epsilon), delta)
 
 
 def _line(
@@ -320,9 +313,9 @@ def _line(
     finding, neighbour, pair, reach = best
     claimed = result.epsilon if relation == REMOVED else result.epsilon_replace
     assert claimed is not None
-    claimed, by_rho = claim_at(result.guarantee, claimed, delta), _by_rho(result.guarantee)
+    claimed = claim_at(result.guarantee, claimed, delta)
     verdict, why = judge(result, relation, source, claimed, finding.epsilon_lower, reach, problems)
-    if by_rho:
+    if not result.guarantee.pure and result.guarantee.rho is not None:
         why = f"{why} The claim is ε at δ = {delta:g}, which follows from its ρ.".strip()
     if subject.holds_draw(mechanism):
         why = f"{why} {DRAW_HELD}".strip()

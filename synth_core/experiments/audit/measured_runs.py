@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.any_analysis import AnyAnalysis
@@ -21,9 +20,10 @@ from synth_core.analysis.engines import ENGINES
 from synth_core.analysis.engines.measured import Expected, MeasuredEngine
 from synth_core.analysis.measured.cells import FREE, PRESENT, PublicSide, cells_of
 from synth_core.analysis.measured.measuring import fine_edges, measure
+from synth_core.data.units import numbers_of
 from synth_core.errors import InputError
 from synth_core.experiments.audit.neighbour_runs import RATIO, Pair, Values
-from synth_core.experiments.audit.neighbours import LARGEST_UNIT, REMOVED, Neighbour, Rows, largest_of
+from synth_core.experiments.audit.neighbours import REMOVED, Neighbour, Rows, with_largest_unit
 from synth_core.experiments.audit.one_variable import FindNeighbours
 from synth_core.mechanisms.noise import OPENDP, Counts, Noise, NoisyAnswer, RecordedNoise, SeededNoise
 
@@ -64,9 +64,8 @@ class MeasuredTrials:
         self.analysis, self.label, self.relation, self.runs = analysis, label, relation, runs
         parts = tuple(each.fits for each in analysis.analyses(False))
         self.public, self.codes, self.values = cells_of(parts, label)
-        self.unit_of = np.arange(len(self.codes))
-        if (unit := analysis.settings.unit_column) is not None:
-            self.unit_of = pd.factorize(analysis.loaded.frame.loc[analysis.used_rows.complete, unit])[0]
+        units = numbers_of(analysis.loaded, analysis.settings.unit_column)
+        self.unit_of = units[analysis.used_rows.complete]
         epsilon = float(sum(fits.settings.epsilon for fits in parts))
         self.budget = MEASURED[key].budget(epsilon)
 
@@ -81,8 +80,7 @@ class MeasuredTrials:
         ]
         for values in numbers[:1]:
             rows.setdefault(int(np.nanargmax(values)), "largest value")
-        if self.public.records is not None:
-            rows.setdefault(largest_of(self.unit_of), LARGEST_UNIT)
+        rows = with_largest_unit(rows, self.unit_of)
         said = None if self.relation == REMOVED else "other cells of every variable"
         table = self.analysis.table
         tried = [

@@ -67,8 +67,8 @@ def worst_records(analysis: Analysis, result: Result, weighted: Weighted | None)
     """
     units = units_of(analysis)
     if weighted is None:
-        rows = {int(np.argmax(analysis.selection.records.outcome)): "largest value"}
-        return rows | ({} if analysis.settings.unit_column is None else {largest_of(units): LARGEST_UNIT})
+        largest = int(np.argmax(analysis.selection.records.outcome))
+        return with_largest_unit({largest: "largest value"}, units)
     risk = analysis.fits.unweighted_bounds().lipschitz_bounds
     return standing_out(result.lipschitz_bounds, term_spread(analysis, weighted), risk, units)
 
@@ -78,10 +78,16 @@ def units_of(analysis: Analysis) -> Rows:
     return numbers_of(analysis.table, analysis.settings.unit_column)[analysis.selection.complete]
 
 
-def largest_of(units: Rows, effect: Array | float = 0.0) -> int:
-    """The first record of the unit of most records; of several of that size, of one with the largest effect."""
+def with_largest_unit(reasons: dict[int, str], units: Rows, effect: Array | float = 0.0) -> dict[int, str]:
+    """Rows that an audit tries, and of the unit of most records one too, if any unit has several.
+
+    Of several units of that size it is the one with the largest effect.
+    """
     sizes = np.bincount(units)[units]
-    return int(np.argmax(np.where(sizes == sizes.max(), effect, -np.inf)))
+    if sizes.max() > 1:
+        largest = np.where(sizes == sizes.max(), effect, -np.inf)
+        reasons.setdefault(int(np.argmax(largest)), LARGEST_UNIT)
+    return reasons
 
 
 def standing_out(bounds: Array, spread: Array, risk: Array, units: Rows) -> dict[int, str]:
@@ -106,9 +112,7 @@ def standing_out(bounds: Array, spread: Array, risk: Array, units: Rows) -> dict
     ):
         row = int(np.argmax(score))
         reasons[row] = f"{reasons[row]}; {why}" if row in reasons else why
-    if len(np.unique(units)) < len(units):
-        reasons.setdefault(largest_of(units, spread), LARGEST_UNIT)
-    return reasons
+    return with_largest_unit(reasons, units, spread)
 
 
 def term_spread(analysis: Analysis, weighted: Weighted) -> Array:

@@ -7,8 +7,9 @@ from typing import Any
 import pandas as pd
 
 from synth_core.experiments.audit.audit import NONE, Audit
-from synth_core.experiments.audit.verdict import EXCEEDED, VIOLATED, removed
+from synth_core.experiments.audit.verdict import EXCEEDED, VIOLATED
 from synth_core.release.output.bundle import csv_bytes
+from synth_core.release.report.audit_summary import differs_words
 from synth_core.system.json_text import json_text
 from synth_core.system.number_text import ceiling, floored
 from synth_core.system.text_table import aligned
@@ -58,7 +59,7 @@ def rows(audit: Audit) -> list[AuditRow]:
                 (
                     line.label,
                     line.weights,
-                    removed(line.relation, audit.unit),
+                    differs_words(line.relation, audit.unit),
                     line.claimed,
                     line.guarantee,
                     line.epsilon_lower,

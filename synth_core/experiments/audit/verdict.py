@@ -89,14 +89,3 @@ def _not_claimed(mechanism: Mechanism, relation: str) -> str:
     """Why the claim is not about such a neighbour; empty where it is."""
     standard = mechanism.standard
     return standard.unclaimed or (standard.unclaimed_removed if relation == REMOVED else "")
-
-
-def removed(relation: str, unit: str = "") -> str:
-    """The relation in words, of a record or of a unit of several.
-
-    Examples
-    --------
-    >>> removed("removed"), removed("replaced", "house")
-    ('one record removed', "all records of one 'house' replaced")
-    """
-    return f"{f'all records of one {unit!r}' if unit else 'one record'} {relation}"

@@ -19,6 +19,17 @@ from synth_core.system import limits
 FORMAT: Final = "synth-core-audit"
 
 
+def differs_words(relation: str, unit: str | None = None) -> str:
+    """How the neighbouring table of an audit differs, in words: in one record, or in all of one unit of several.
+
+    Examples
+    --------
+    >>> differs_words("removed"), differs_words("replaced", "house")
+    ('one record removed', "all records of one 'house' replaced")
+    """
+    return f"all records of one '{unit}' {relation}" if unit else f"one record {relation}"
+
+
 class _Kept(BaseModel):
     """What is read of the file; records, values and single findings are not."""
 

@@ -48,7 +48,7 @@ from synth_core.release.output.source import Source
 from synth_core.release.plan.plan import Plan
 from synth_core.release.plan.plan_terms import TUNED_ON, ReleaseTerms
 from synth_core.release.report import charts
-from synth_core.release.report.audit_summary import Audited
+from synth_core.release.report.audit_summary import Audited, differs_words
 from synth_core.release.report.coverage_summary import Coverage
 from synth_core.release.report.internal_charts import ecdf_chart, growth_chart, weights_chart
 from synth_core.system.characters import isolated, visible
@@ -87,7 +87,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters |= {"measured": measured, "exact": exact, "loss": _loss_number}
     environment.filters |= {"ceiling": ceiling, "floored": floored, "typeset": typeset}
-    environment.globals["combination_words"] = combination_words
+    environment.globals |= {"combination_words": combination_words, "differs_words": differs_words}
     environment.filters["short"] = lambda value: f"{value:.4g}" if isinstance(value, float) else value
     return environment
 
