@@ -9,41 +9,15 @@ _PROGRAM = "Save the table as CSV or Parquet in the program that wrote it."
 _UNPACK = "Unpack it, and load the table that is in it."
 # What to do with a file whose ending says that it is none of those that are read.
 _WAYS_OUT = {
-    (".xls", ".xlsm", ".xlsb", ".ods", ".numbers", ".wk1", ".dif", ".slk"): _SPREADSHEET,
-    (
-        ".por",
-        ".sps",
-    ): "Open it in SPSS or PSPP, and save it as .sav; or in R, by haven's read_por and write_sav.",
-    (
-        ".sas7bcat",
-    ): "It holds the labels of another file's codes and no table: load the .sas7bdat, and give the labels "
+    ".xls .xlsm .xlsb .ods .numbers .wk1 .dif .slk": _SPREADSHEET,
+    ".por .sps": "Open it in SPSS or PSPP, and save it as .sav; or in R, by haven's read_por and write_sav.",
+    ".sas7bcat": "It holds the labels of another file's codes and no table: load the .sas7bdat, and give the labels "
     "in a codebook.",
-    (".stc", ".cpt", ".stx"): "Save the table as .xpt, .sas7bdat or CSV in SAS.",
-    (".rds", ".rda", ".rdata"): "In R, write the table by write.csv or arrow's write_parquet.",
-    (
-        ".pkl",
-        ".pickle",
-        ".feather",
-        ".arrow",
-        ".h5",
-        ".hdf5",
-        ".orc",
-    ): "In pandas, write it by to_csv or to_parquet.",
-    (".zip", ".7z", ".rar", ".tar", ".tgz", ".bz2", ".xz", ".zst"): _UNPACK,
-    (
-        ".json",
-        ".xml",
-        ".html",
-        ".htm",
-        ".pdf",
-        ".doc",
-        ".docx",
-        ".dbf",
-        ".mdb",
-        ".accdb",
-        ".sqlite",
-        ".db",
-    ): _PROGRAM,
+    ".stc .cpt .stx": "Save the table as .xpt, .sas7bdat or CSV in SAS.",
+    ".rds .rda .rdata": "In R, write the table by write.csv or arrow's write_parquet.",
+    ".pkl .pickle .feather .arrow .h5 .hdf5 .orc": "In pandas, write it by to_csv or to_parquet.",
+    ".zip .7z .rar .tar .tgz .bz2 .xz .zst": _UNPACK,
+    ".json .xml .html .htm .pdf .doc .docx .dbf .mdb .accdb .sqlite .db": _PROGRAM,
 }
 # First bytes, what a file is that begins so, the endings that fit, and what to do where it has another one.
 _RENAME = "Give its name the ending {}."
@@ -85,7 +59,7 @@ def way_out(suffix: str) -> str:
     >>> way_out(".zip"), way_out(".abc")
     ('Unpack it, and load the table that is in it.', '')
     """
-    return next((said for suffixes, said in _WAYS_OUT.items() if suffix in suffixes), "")
+    return next((said for suffixes, said in _WAYS_OUT.items() if suffix in suffixes.split()), "")
 
 
 def check_beginning(content: bytes, suffix: str, name: str) -> None:
