@@ -21,9 +21,27 @@ from synth_core.errors import InputError
 from synth_core.system import limits
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
-ENCODINGS = tuple(
-    "utf-8 cp1252 latin-1 utf-16 cp1250 cp1251 cp1253 cp1254 cp1257 cp437 cp850 iso8859-2 iso8859-15 koi8-r mac-roman "
-    "gb18030 big5 shift-jis euc-jp euc-kr".split()
+ENCODINGS = (
+    "utf-8",
+    "cp1252",
+    "latin-1",
+    "utf-16",
+    "cp1250",
+    "cp1251",
+    "cp1253",
+    "cp1254",
+    "cp1257",
+    "cp437",
+    "cp850",
+    "iso8859-2",
+    "iso8859-15",
+    "koi8-r",
+    "mac-roman",
+    "gb18030",
+    "big5",
+    "shift-jis",
+    "euc-jp",
+    "euc-kr",
 )
 _NUMBER = re.compile(r"^[+-]?[\d.,' ]*\d[\d.,' ]*$")
 _COMMAS_IN_NUMBER = re.compile(r"[+-]?(\d+,\d+|\d{1,3}(,\d{3})+(\.\d+)?)$")
