@@ -17,6 +17,7 @@ from synth_core.experiments.audit.audit import AuditRequest, run_audit
 from synth_core.experiments.audit.lower_bound import measure
 from synth_core.experiments.audit.neighbour_runs import Side, _ratio, withheld
 from synth_core.experiments.audit.neighbours import RELATIONS, REMOVED, REPLACED, neighbours
+from synth_core.experiments.audit.power import NEIGHBOURS, n_lines, power
 from synth_core.experiments.audit.report import rows
 from synth_core.experiments.audit.verdict import VIOLATED
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -134,3 +135,18 @@ def test_a_line_says_that_all_records_of_a_unit_differ():
         "all records of one 'house' removed",
         "all records of one 'house' replaced",
     ]
+
+
+def test_the_power_that_was_said_holds_where_the_largest_unit_is_tried_too():
+    """A fourth neighbour shares the error, and what is measured has one line: both were counted as of records."""
+    names = ("weighted", "histogram")
+    audit = run_audit(households(), AuditRequest(names, 1_000))
+    lines = n_lines(map(find_mechanism, names), False, False, together=True)
+    assert lines == len(audit.lines) == 3
+    said = power(2.0, 1_000, lines, units=True)
+    assert said.surely < power(2.0, 1_000, lines).surely
+    for line in audit.lines:
+        assert len({finding.row for finding in line.findings}) <= NEIGHBOURS[1] + 1
+        assert line.detectable <= said.at_most
+        if min(line.runs) == 1_000:  # not thinned
+            assert line.detectable >= said.surely

@@ -11,7 +11,7 @@ from synth_core.analysis.fits import Progress
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.errors import InputError
 from synth_core.experiments.audit.measured_runs import MEASURED, MeasuredTrials
-from synth_core.experiments.audit.neighbours import RELATIONS, REMOVED
+from synth_core.experiments.audit.neighbours import relations_of
 from synth_core.experiments.audit.one_variable import FindNeighbours, anchored_at_own_draw, trials_of_one
 from synth_core.experiments.audit.whole_records import trials_of_records
 from synth_core.mechanisms.catalogue import Mechanism
@@ -70,9 +70,9 @@ class AuditedAnalysis:
         return AuditedAnalysis(self.analysis.from_current())
 
     def relations(self, mechanism: Mechanism) -> tuple[str, ...]:
-        """The neighbours that are judged: what replacing a whole record or a unit costs is not measured."""
-        together = bool(self.analysis.blocks) or self.analysis.settings.unit_column is not None
-        return RELATIONS if mechanism.epsilon_by_construction or not together else (REMOVED,)
+        """The relations that something is said about."""
+        units = self.analysis.settings.unit_column is not None
+        return relations_of(mechanism, bool(self.analysis.blocks) or units)
 
     def holds_draw(self, mechanism: Mechanism) -> bool:
         """Whether an anchor was drawn from the table itself, and that draw is held on its neighbours."""

@@ -33,6 +33,17 @@ LARGEST_UNIT = "largest unit"
 NEAREST = 1e-6  # to a declared bound, of the distance between the bounds
 
 
+def relations_of(mechanism: Mechanism, together: bool) -> tuple[str, ...]:
+    """The relations that something is said about: what replacing a whole record or a unit costs is not measured.
+
+    Parameters
+    ----------
+    together : bool
+        Whether several values differ together: all of a record of several variables, or those of a unit of records.
+    """
+    return RELATIONS if mechanism.epsilon_by_construction or not together else (REMOVED,)
+
+
 @dataclass(frozen=True)
 class Neighbour:
     """A table that differs in one record, or in all records of one unit. Confidential.

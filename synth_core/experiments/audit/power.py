@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from synth_core.experiments.audit.lower_bound import detectable
 from synth_core.experiments.audit.neighbour_runs import PARAMETERS
-from synth_core.experiments.audit.neighbours import RELATIONS
+from synth_core.experiments.audit.neighbours import relations_of
 from synth_core.mechanisms.catalogue import Mechanism
 from synth_core.system import limits
 from synth_core.system.number_text import ceiling, floored, rounded_up
 
-NEIGHBOURS = (1, 3)  # that are tried for a line, see `neighbours.worst_records`
+NEIGHBOURS = (1, 3)  # that are tried for a line, see `neighbours.worst_records`; of units one more may be
 # Of a run, at fewest and at most: of the density ratio, of parameters, and of synthetic values, of categories one.
 STATISTICS = (2, 2 + PARAMETERS + 5)
 EACH_VARIABLE = 4  # more of the synthetic values of whole records, for each sensitive variable
@@ -60,7 +60,7 @@ class Power:
         return f"perhaps too weak to test {claim} with {runs}, which surely show {shown} only; {needs}"
 
 
-def n_lines(mechanisms: Iterable[Mechanism], frozen: bool, as_set: bool) -> int:
+def n_lines(mechanisms: Iterable[Mechanism], frozen: bool, as_set: bool, together: bool = False) -> int:
     """How many lines of an audit share the error: mechanism by source of weights by neighbour relation.
 
     Parameters
@@ -69,12 +69,19 @@ def n_lines(mechanisms: Iterable[Mechanism], frozen: bool, as_set: bool) -> int:
         Whether there is a risk map frozen on another table.
     as_set : bool
         Whether weights come only from where the settings say; else those from the table itself are audited too.
+    together : bool
+        As of `relations_of`.
     """
     both = frozen and not as_set
-    return len(RELATIONS) * sum(2 if mechanism.weighted and both else 1 for mechanism in mechanisms)
+    return sum(
+        len(relations_of(mechanism, together)) * (2 if mechanism.weighted and both else 1)
+        for mechanism in mechanisms
+    )
 
 
-def power(claim: float, runs: int, lines: int, confidence: float = 0.95, variables: int = 1) -> Power:
+def power(
+    claim: float, runs: int, lines: int, confidence: float = 0.95, variables: int = 1, units: bool = False
+) -> Power:
     """What an audit of so many runs on each table can say of a claim.
 
     Parameters
@@ -83,6 +90,8 @@ def power(claim: float, runs: int, lines: int, confidence: float = 0.95, variabl
         See `n_lines`; they share 1 - `confidence`.
     variables : int
         How many sensitive variables a record has.
+    units : bool
+        Whether units of several records are named.
 
     Examples
     --------
@@ -94,7 +103,8 @@ def power(claim: float, runs: int, lines: int, confidence: float = 0.95, variabl
     def reach(n: int, which: int) -> float:
         """Half of the runs choose thresholds; statistics in both directions and neighbours share the error."""
         statistics = STATISTICS[which] + EACH_VARIABLE * (variables - 1)
-        share = error / NEIGHBOURS[which] / (2 * statistics)
+        tried = NEIGHBOURS[which] + (which if units else 0)
+        share = error / tried / (2 * statistics)
         return detectable((n // 2, n // 2), share)
 
     low, high = 1, limits.AUDIT_RUNS[1] // ROUNDED_TO

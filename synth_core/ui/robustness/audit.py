@@ -92,16 +92,29 @@ def _form(plan: Plan | None) -> None:
     st.caption(
         f"On the table in use, {plain(browser.table.name)}. "
         + ("" if subject == "plan" else f"For mechanisms with weights {where}. ")
+        + _who_differs(plan if subject == "plan" else None)
         + "Small tables show the most: one record weighs more in them."
     )
+
+
+def _unit(plan: Plan | None) -> str | None:
+    """The column of units of several records that ε is for."""
+    return (session.settings() if plan is None else plan.settings).unit_column
+
+
+def _who_differs(plan: Plan | None) -> str:
+    """That a neighbour differs in all records of a unit, where units are named; a sentence before another."""
+    return "" if (unit := _unit(plan)) is None else f"All records of one '{plain(unit)}' differ. "
 
 
 def _say_power(plan: Plan | None, chosen: list[str], runs: int) -> None:
     """Before the run: whether so many runs could refute each claim at all."""
     browser = session.current()
     frozen = browser.reference is not None if plan is None else plan.frozen is not None
-    lines = n_lines(map(find_mechanism, chosen), frozen, plan is not None)
-    variables = max(1, len(browser.choices.whole if plan is None else plan.blocks))
+    blocks = browser.choices.whole if plan is None else plan.blocks
+    units = _unit(plan) is not None
+    lines = n_lines(map(find_mechanism, chosen), frozen, plan is not None, bool(blocks) or units)
+    variables = max(1, len(blocks))
     weak: list[str] = []
     strong: list[str] = []
     unknown: list[str] = []
@@ -112,7 +125,7 @@ def _say_power(plan: Plan | None, chosen: list[str], runs: int) -> None:
             unknown.append(label)
             continue
         promised = find_mechanism(key).guarantee(browser.weights_from) if plan is None else plan.guarantee
-        power_of_audit = power(claim_at(promised, claim), runs, lines, variables=variables)
+        power_of_audit = power(claim_at(promised, claim), runs, lines, variables=variables, units=units)
         (strong if power_of_audit.claim < power_of_audit.surely else weak).append(
             f"{label}: {power_of_audit.words}"
         )
