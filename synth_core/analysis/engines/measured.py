@@ -14,6 +14,7 @@ from synth_core.analysis.counted_table import CountedTable
 from synth_core.analysis.engines.base import Array, Engine, Inputs, Synthesis
 from synth_core.analysis.fits import Fits, Progress, tells_nothing
 from synth_core.analysis.measured.cells import PublicSide, cells_of, require_brackets
+from synth_core.analysis.measured.fine_bins import fine_bins
 from synth_core.analysis.measured.log_linear import Columns, LogLinear, NoisyTable, PriorScales
 from synth_core.analysis.measured.measuring import (
     FineCounts,
@@ -124,6 +125,7 @@ class MeasuredEngine(Engine):
             kind="measured",
             table=fits.table.fingerprint,
             variables=[asdict(each) for each in public.variables],
+            bins=[fine_bins(each).edges for each in public.variables if each.edges],
             categories=[public.categories[each.name] for each in public.variables],
             public=public.codes,
             shape=list(public.shape),

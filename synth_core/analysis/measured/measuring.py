@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.measured.cells import PublicSide
+from synth_core.analysis.measured.fine_bins import fine_bins, fine_table
 from synth_core.analysis.measured.log_linear import Columns, NoisyTable
-from synth_core.analysis.measured.variable import Array, Codes, Variable
+from synth_core.analysis.measured.variable import Array, Codes
 from synth_core.analysis.named_tables import most_cells
 from synth_core.mechanisms.noise import Noise, laplace_deviation
 
@@ -32,7 +33,6 @@ FIRST_SHARE = 0.6  # for tables that are counted whatever is found
 CHOICE_SHARE = 0.05  # for choosing among triples
 CHOSEN = 3  # a triple that is chosen has so many times the part of a table that is counted again
 SURE = 1.5  # deviations of its noise that are taken off a distance: else small tables are chosen by chance
-FINE_BINS = 8  # of a bracket
 RESOLUTION = 100  # of the scores that triples are chosen by: noise is added to integers
 
 
@@ -72,7 +72,7 @@ class FineCounts:
     ----------
     variable : int
         Which, in the order of variables.
-    counts : array of shape (n_brackets, FINE_BINS)
+    counts : array of shape (n_bins,)
     deviation : float
     """
 
@@ -112,15 +112,14 @@ def tables_told(public: PublicSide, measured: Measurements) -> list[NoisyTable]:
         counted = np.bincount(public.decided[there, k], public.shares[there], public.variables[k].n)
         return counted.astype(np.float64)
 
-    brackets = [
-        NoisyTable(
-            (len(public.shape) + fine.variable,),
-            (fine.counts.sum(axis=1) + known(fine.variable))[None, :],
-            fine.deviation * math.sqrt(FINE_BINS),
-        )
-        for fine in measured.fine
-        if not public.variables[fine.variable].missing
-    ]
+    brackets = []
+    for fine in measured.fine:
+        if not public.variables[fine.variable].missing:
+            bins = fine_bins(public.variables[fine.variable])
+            counts = bins.sums(fine.counts) + known(fine.variable)
+            added = np.bincount(bins.bracket).max()  # noises of the bracket of most bins, taken for all
+            columns = (len(public.shape) + fine.variable,)
+            brackets.append(NoisyTable(columns, counts[None, :], fine.deviation * math.sqrt(added)))
     return [*measured.tables, *brackets]
 
 
@@ -168,7 +167,7 @@ def measure(
                 len(numbers),
                 noise,
                 public.whole,
-            ),
+            )[0],
             budget.deviation(fine_share, len(numbers), public.whole),
         )
         for k in numbers
@@ -347,30 +346,3 @@ def alone(public: PublicSide, sets: Sequence[Columns]) -> list[Columns]:
     n_public = len(public.shape)
     columns = range(n_public, n_public + len(public.variables))
     return [(column,) for column in columns if not any(column in each for each in sets)]
-
-
-def fine_edges(variable: Variable) -> Array:
-    """Edges of the fine bins of each bracket, of shape (n_brackets, FINE_BINS + 1): above 0 even on the logarithm."""
-    low, high = np.array(variable.edges[:-1])[:, None], np.array(variable.edges[1:])[:, None]
-    part = np.linspace(0, 1, FINE_BINS + 1)[None, :]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logarithmic = low * (high / low) ** part
-    return np.where(low > 0, logarithmic, low + part * (high - low))
-
-
-def fine_table(variable: Variable, values: Array, codes: Codes, parts: Codes) -> Codes:
-    """Counts of the fine bins of a number, in parts of a record, of shape (n_brackets, FINE_BINS). Confidential.
-
-    Parameters
-    ----------
-    codes : array of int of shape (n_records,)
-        The bracket that each is counted in, as in all other tables: at the end of what rules leave that below.
-    """
-    present = ~np.isnan(values)
-    there, codes, parts = values[present], codes[present], parts[present]
-    edges = fine_edges(variable)[codes]
-    inside = np.clip(there, variable.edges[0], variable.edges[-1])
-    bins = np.clip((inside[:, None] >= edges[:, 1:-1]).sum(axis=1), 0, FINE_BINS - 1)
-    counts = np.zeros((variable.n_values, FINE_BINS), dtype=np.int64)
-    np.add.at(counts, (codes, bins), parts)
-    return counts

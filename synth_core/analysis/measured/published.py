@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from synth_core.analysis.measured.cells import PublicSide, cell_names
-from synth_core.analysis.measured.measuring import Measurements, fine_edges
+from synth_core.analysis.measured.fine_bins import fine_bins
+from synth_core.analysis.measured.measuring import Measurements
 from synth_core.analysis.measured.variable import Array, Variable
 
 ABOUT = (
@@ -13,8 +14,8 @@ ABOUT = (
     "Everything in the synthetic data about the sensitive columns follows from them and from the public columns. "
     "Cells of a table stand in row-major order of its columns. Those of a public column are named in their order, of "
     "numbers by the least and the largest value in each. Those of a sensitive number are the brackets between its "
-    "edges, an edge that stands twice "
-    "being a bracket of its own; a value beyond the edges counts in the bracket at that end, and one that begins a "
+    "edges, and fine counts are of the bins between theirs, an edge that stands twice being a bracket or a bin of "
+    "its own; a value beyond the edges counts in the bracket at that end, and one that begins a "
     "bracket of which rules leave nothing else in the one below. Missing values have the last cell. Cells that the "
     "rules exclude hold noise alone, and fine counts leave out whose number a rule gives. Where a unit of several "
     "records is covered, it counts as one: each of its k records counts 1/k. A table that was counted twice has the "
@@ -58,9 +59,9 @@ def published(
         "fine counts": [
             {
                 "column": public.variables[each.variable].name,
-                "edges": fine_edges(public.variables[each.variable]).tolist(),
+                "edges": fine_bins(public.variables[each.variable]).edges.tolist(),
                 "deviation": each.deviation,
-                "counts": [_plain(row) for row in each.counts],
+                "counts": _plain(each.counts),
             }
             for each in measured.fine
         ],

@@ -19,7 +19,7 @@ from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.engines import ENGINES
 from synth_core.analysis.engines.measured import Expected, MeasuredEngine
 from synth_core.analysis.measured.cells import FREE, PRESENT, PublicSide, cells_of
-from synth_core.analysis.measured.measuring import fine_edges, measure
+from synth_core.analysis.measured.measuring import measure
 from synth_core.data.units import numbers_of
 from synth_core.errors import InputError
 from synth_core.experiments.audit.neighbour_runs import RATIO, Pair, Values
@@ -173,6 +173,6 @@ def replaced(
         if cell == variable.n_values:
             own[row] = np.nan
         else:
-            own[row] = float(fine_edges(variable)[cell][:2].mean()) if variable.edges else float(cell)
+            own[row] = float(np.mean(variable.edges[cell : cell + 2])) if variable.edges else float(cell)
         changed.append(own)
     return codes, tuple(changed)

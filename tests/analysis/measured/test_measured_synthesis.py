@@ -9,7 +9,7 @@ import pytest
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.engines import ENGINES
 from synth_core.analysis.measured.cells import cells_of, require_brackets
-from synth_core.analysis.measured.measuring import FINE_BINS
+from synth_core.analysis.measured.fine_bins import fine_bins
 from synth_core.analysis.measured.prior_scales import STEPS, scaled
 from synth_core.analysis.measured.variable import Variable
 from synth_core.analysis.measured.within import values_of
@@ -251,7 +251,8 @@ def test_of_a_count_no_guess_is_asked_for_which_makes_no_brackets():
 def test_counts_are_whole_and_those_of_a_fine_bin_as_likely(tmp_path):
     variable = Variable("visits", 3, (0.0, 0.0, 10.0, 60.0), True, discrete=True)
     places = (np.arange(30_000) + 0.5) / 30_000
-    even = np.full((3, FINE_BINS), 1 / FINE_BINS)
+    bins = fine_bins(variable)
+    even = 1 / np.bincount(bins.bracket)[bins.bracket]
     for code, least, most in ((0, 0, 0), (1, 1, 9), (2, 10, 60)):
         found = values_of(variable, np.full(len(places), code), even, places)
         assert (found % 1 == 0).all() and (found.min(), found.max()) == (least, most)
