@@ -54,7 +54,14 @@ class TableEvidence:
 
     @property
     def counted(self) -> Array:
-        return self.outcome if self._frozen is None else self._frozen.outcome
+        if self._frozen is None:
+            return self.outcome
+        if not self._frozen.outcome.size:
+            raise InputError(
+                "The plan's risk map holds no values that count weights could count in: the plan is of another "
+                "mechanism. Name the table that it was tuned on as the risk reference, or take a mechanism of its kind."
+            )
+        return self._frozen.outcome
 
     @cached_property
     def max_abs_log_lik(self) -> Array:

@@ -37,7 +37,7 @@ def explained(numbers: ResultNumbers, settings: Settings) -> tuple[Guarantee, li
     """
     mechanism, guarantee = numbers.point, numbers.guarantee
     source = settings.weights_source(mechanism.scheme)
-    reads_current = mechanism.reads_current(numbers.tuned)
+    reads_current = mechanism.reads_current(numbers.tuned, numbers.weights_from)
     unit = settings.unit_column
     if numbers.several and not guarantee.strict:
         lines = [
@@ -202,7 +202,7 @@ def _weights_of_others(numbers: ResultNumbers) -> str:
     if not mechanism.weighted:
         return "fixed"
     source = numbers.weights_from
-    if source == "closed" or (source == "frozen" and not mechanism.reads_current(numbers.tuned)):
+    if source != "current" and not mechanism.reads_current(numbers.tuned, source):
         return "fixed"
     alone, joint = numbers.oscillation, numbers.oscillation_joint
     return "fixed" if alone is not None and joint is not None and joint <= 1.01 * alone else "held"

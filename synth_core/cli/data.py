@@ -16,7 +16,7 @@ from synth_core.data.readers import DELIMITERS, ENCODINGS, ReadOptions
 from synth_core.data.table import Table, open_table
 from synth_core.errors import InputError
 from synth_core.mechanisms.likelihoods import SELF_CONTAINED_ANCHORS
-from synth_core.release.plan.frozen_map import find_map, load_map
+from synth_core.release.plan.frozen_map import find_map, load_map, require_same_risk
 from synth_core.release.plan.plan import read_plan
 from synth_core.release.state import plans_directory
 from synth_core.system import limits
@@ -169,7 +169,8 @@ def load_reference(settings: Settings, data_seed: int, table: Table) -> Table | 
     Raises
     ------
     InputError
-        If the plan's map was frozen on this very table: its weights would read the records that they weight.
+        If the plan's map was frozen on this very table: its weights would read the records that they weight; or if it
+        measures risk under other settings, of a model, a design or units.
     """
     name = settings.risk_reference
     if name == "current":
@@ -180,6 +181,7 @@ def load_reference(settings: Settings, data_seed: int, table: Table) -> Table | 
         if content is None:
             raise InputError(f"The plan {name} has no risk map: its mechanism uses no weights.")
         risk_map = load_map(plan, content)
+        require_same_risk(plan, settings)
         own = table.fingerprint, table.fingerprint_of_records((settings.outcome, *settings.predictors))
         if risk_map.fingerprint in own or risk_map.records in own:
             raise InputError(

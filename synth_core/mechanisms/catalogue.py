@@ -76,8 +76,8 @@ class Mechanism:
         Parameters
         ----------
         weights_from : str
-            "current": the table itself. "frozen": a reference table, which fixes what `reads_current` does not name.
-            "closed": a release plan's map, which fixes everything.
+            "current": the table itself. "frozen": a reference table. "closed": a release plan's map. Of these two
+            `reads_current` says what they leave to the table.
         tuned : dict
             What was solved for on the table.
         """
@@ -89,18 +89,22 @@ class Mechanism:
             return strict.weakened_to(DATA_DERIVED)
         if not self.weighted:
             return strict
-        held = weights_from == "closed" or (weights_from == "frozen" and not self.reads_current(tuned))
+        held = weights_from != "current" and not self.reads_current(tuned, weights_from)
         promised = self.likelihood.weighted_guarantee if held else None
         return promised or strict.weakened_to(WEIGHTS_SEEN)
 
-    def reads_current(self, tuned: dict[str, float]) -> bool:
+    def reads_current(self, tuned: dict[str, float], weights_from: WeightsFrom = "frozen") -> bool:
         """Whether the weights use the current table even under a frozen risk map.
 
-        A k without refits was frozen with the map.
+        A k without refits was frozen with the map. A plan's map has the draws that sensitive ranges are averaged over,
+        and a k where the plan's own mechanism re-weights; with another mechanism k is solved for on the table.
         """
+        closed = weights_from == "closed"
         matched = "epsilon" in tuned or "scale" in tuned
-        solved = "reweighting" in self.adjustments and ("refits" in tuned or "k" not in tuned)
-        return solved or self.standard.averages or matched
+        solved = "reweighting" in self.adjustments and (
+            "refits" in tuned or ("k" not in tuned and not closed)
+        )
+        return solved or matched or (self.standard.averages and not closed)
 
     @cached_property
     def tuning(self) -> frozenset[str]:

@@ -101,7 +101,7 @@ class Guarantee:
 
 WeightsFrom = Literal[
     "current", "frozen", "closed"
-]  # table, a frozen map's fixed parts, or all from a plan's map
+]  # table, a frozen map's fixed parts, or a plan's map, which fixes what its mechanism reads
 
 DECLARED_SPAN = "declared span"  # of the risk, in the place of the name of a table that weights come from
 

@@ -83,7 +83,11 @@ def test_an_error_of_nothing_is_said_in_words():
         ({"oscillation_joint": None}, True),  # not known
         ({"weights_from": "frozen", "oscillation_joint": None}, False),
         ({"weights_from": "frozen", "oscillation_joint": None, "tuned": {"scale": 0.7}}, True),
-        ({"weights_from": "closed", "oscillation_joint": None, "tuned": {"scale": 0.7}}, False),
+        ({"weights_from": "closed", "oscillation_joint": None}, False),
+        (
+            {"weights_from": "closed", "oscillation_joint": None, "tuned": {"scale": 0.7}},
+            True,
+        ),  # matched here
         ({"mechanism": "unweighted", "oscillation_joint": None}, False),
     ],
 )

@@ -119,6 +119,7 @@ def test_beliefs_about_a_value_use_the_epsilon_of_replacing():
 
 def test_a_frozen_map_is_not_said_to_be_all_where_it_is_not():
     assert find_mechanism("range_averaged").reads_current({})
+    assert not find_mechanism("range_averaged").reads_current({}, "closed")
     assert find_mechanism("weighted_final").reads_current({})
     assert find_mechanism("weighted").reads_current({"scale": 0.7})
     assert not find_mechanism("censored_weighted").reads_current({})
@@ -149,6 +150,9 @@ CASES = [  # point, weights from, what was solved for on the table, promise; doc
     ("likelihood+reweighting/censored", "frozen", {"k": 1.1, "refits": 3}, "weights_seen"),
     ("likelihood+reweighting/censored", "frozen", {}, "weights_seen"),
     ("likelihood+reweighting/censored", "closed", {"k": 1.1}, "censored_weighted"),
+    # A plan's map of a mechanism that does not re-weight has no k.
+    ("likelihood+reweighting/censored", "closed", {"k": 1.1, "refits": 3}, "weights_seen"),
+    ("censored_weighted", "closed", {"scale": 0.7, "refits": 3}, "weights_seen"),
     ("weighted", "current", {}, "asymptotic"),
     ("weighted", "closed", {}, "asymptotic"),
     ("range_averaged", "closed", {}, "averaged"),

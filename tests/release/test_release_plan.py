@@ -153,6 +153,47 @@ def test_a_map_frozen_on_the_released_table_is_no_strict_promise(store, tmp_path
     assert load_reference(named, 1, other).closed
 
 
+OTHER_RISK = [
+    ({"unit_column": "u", "unit_size": 3}, r"unit of several records \(there none, here u\)"),
+    ({"unit": 1000.0}, r"unit \(there 1, here 1000\)"),
+    ({"model": "two_part"}, r"model \(there lognormal, here two_part\)"),
+    ({"predictors": ()}, r"predictors \(there z, here none\)"),
+    ({"categorical": ("z",)}, r"predictors that are categories \(z\)"),
+]
+
+
+@pytest.mark.parametrize(("changes", "said"), OTHER_RISK)
+def test_a_map_is_not_taken_where_risk_is_measured_otherwise(store, tmp_path, changes, said):
+    """Its span is of the plan's model, density, design and units: under others weights would be of nothing."""
+    analysis, result = tuned(store, "censored_weighted")
+    plan, content = make_plan(analysis, result, DECISION)
+    save_plan(plan, content, tmp_path / "plan.json")
+    mine, other = (
+        plan.settings.model_copy(update={"risk_reference": str(tmp_path / "plan.json")}),
+        tuned_on(2),
+    )
+    load_reference(mine.model_copy(update={"prior_scale": 2.0, "epsilon": 3.0}), 1, other)  # moves no span
+    with pytest.raises(InputError, match=said):
+        load_reference(mine.model_copy(update=changes), 1, other)
+
+
+def tuned_on(seed):
+    return load_example("lognormal", 200, seed)
+
+
+def test_another_mechanism_than_the_plans_is_promised_what_its_map_fixes(store):
+    """A map without k lets re-weighting solve for it on the table: every weight then depends on all records."""
+    analysis, result = tuned(store, "censored_weighted")
+    plan, content = make_plan(analysis, result, DECISION)
+    other = frozen_on(plan, content, tuned_on(2), store)
+    assert other.run("censored_weighted").guarantee.label == "ε-DP"
+    solved = other.run("likelihood+reweighting/censored")
+    assert "refits" in solved.tuned
+    assert solved.guarantee.key == "weights_seen"
+    with pytest.raises(InputError, match="no values that count weights could count in"):
+        other.run("count/censored")
+
+
 def test_a_plan_made_before_records_were_hashed_keeps_its_digest(store):
     analysis, result = tuned(store, "censored_weighted")
     plan, _ = make_plan(analysis, result, DECISION)

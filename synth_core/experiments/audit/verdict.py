@@ -53,7 +53,8 @@ def judge(
     """
     mechanism, guarantee = result.point, result.guarantee
     from_table = mechanism.weighted and source == CURRENT
-    local = mechanism.weighted and (from_table or mechanism.reads_current(result.tuned))
+    weights_from = result.summary_numbers.weights_from
+    local = mechanism.weighted and (from_table or mechanism.reads_current(result.tuned, weights_from))
     notes = []
     if guarantee.strength == 1 and not mechanism.epsilon_by_construction:
         notes.append(ASYMPTOTIC)

@@ -22,7 +22,8 @@ import numpy as np
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.mechanism_weights import weights_of
 from synth_core.analysis.risk_map import FrozenReweighting, RiskMap, map_of
-from synth_core.analysis.settings import Settings
+from synth_core.analysis.setting_words import setting_value
+from synth_core.analysis.settings import Settings, setting_name
 from synth_core.data.design import DesignTransform
 from synth_core.engine.sampling import Diagnostics, Posterior
 from synth_core.errors import InputError
@@ -37,6 +38,7 @@ from synth_core.system import files, limits
 SUFFIX = ".riskmap.npz"
 MAX_DRAWS = limits.CHAINS[1] * limits.DRAWS[1]
 SPECIMEN_DRAWS = 100  # at which made-up records must have likelihoods
+OF_PRIORS = {"concentration"}  # options of a model that no likelihood reads
 
 
 def freeze(analysis: Analysis, mechanism: Mechanism, tuned: dict[str, float]) -> RiskMap:
@@ -191,6 +193,39 @@ def load_map(plan: Plan, content: bytes) -> RiskMap:
         raise InputError("The plan's risk map is of whole records. Take the table that it was frozen on.")
     [risk_map] = load_maps(plan, content)
     return risk_map
+
+
+def require_same_risk(plan: Plan, settings: Settings) -> None:
+    """Refuse a plan's risk map beside settings under which risk is measured otherwise than there.
+
+    Of another model, density or design the draws say nothing, and of records the span of whole units is too wide, as
+    that of records is too narrow for units.
+
+    Raises
+    ------
+    InputError
+        That names each setting that differs.
+    """
+    theirs = plan.settings
+    names = {"model", "program", "predictors", "unit_column", *family(settings.model).uses} - OF_PRIORS
+    differing = [
+        setting_name(name)
+        + (
+            ""
+            if name == "program"  # its whole text
+            else f" (there {setting_value(theirs, name)}, here {setting_value(settings, name)})"
+        )
+        for name in Settings.model_fields
+        if name in names and getattr(theirs, name) != getattr(settings, name)
+    ]
+    if not differing:
+        mine, other = (set(s.categorical) & set(s.predictors) for s in (settings, theirs))
+        differing = [f"predictors that are categories ({name})" for name in sorted(mine ^ other)]
+    if differing:
+        raise InputError(
+            f"The plan's risk map was made under other settings: {'; '.join(differing)}. It says nothing of what is "
+            "risky under these: take those of the plan, or name the table that it was tuned on as the risk reference."
+        )
 
 
 def _sound(file: FrozenFile, settings: Settings, content: bytes, part: str = "") -> RiskMap:
