@@ -11,7 +11,7 @@ from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.summary import Density, FiveNumbers, density, five_numbers
 from synth_core.data.table import open_table
 from synth_core.errors import InputError
-from synth_core.experiments.studies.coverage import study_coverage, weights_words
+from synth_core.experiments.studies.coverage import estimates_words, study_coverage
 from synth_core.experiments.studies.covered import Covered, compare_coverage, coverage_in_words, coverage_of
 from synth_core.experiments.studies.databases_like_mine import compare_like, local_bounds, study_like
 from synth_core.experiments.studies.report import StudyReport
@@ -117,7 +117,7 @@ def run_in_app(analysis: AnyAnalysis[Any], asked: StudyRequest) -> StudyAnswer:
     covered = [] if truth is None else coverage_of(outcome, truth)
     if truth is not None:
         rows = compare_coverage(covered)
-        words = coverage_in_words(covered, asked.replicates, weights_words(analysis.settings))
+        words = coverage_in_words(covered, asked.replicates, estimates_words(analysis.settings))
     elif asked.name == LIKE:
         rows, words = compare_like(outcome, local, asked.epsilons), like_in_words(outcome, local)
     else:

@@ -15,7 +15,7 @@ from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
 from synth_core.errors import InputError
-from synth_core.experiments.studies.coverage import Truth, population, study_coverage, weights_words
+from synth_core.experiments.studies.coverage import Truth, estimates_words, population, study_coverage
 from synth_core.experiments.studies.covered import (
     Covered,
     compare_coverage,
@@ -63,6 +63,55 @@ def test_weighted_estimates_and_their_variances_against_simulation():
         # a ratio is biased by a part of its variance: a fifth of the deviation is allowed beside 4 of the mean's
         assert q.mean() == pytest.approx(truth[name][0], abs=(4 / 20 + 0.2) * q.std())
     assert abs(np.mean([f["mean:x"][0] for f in found]) - truth["mean:x"][0]) < 0.05 * x.std()
+
+
+def clusters(rng, n_units):
+    """Units of 1 to 5 records that are alike, whose spread grows with their size."""
+    sizes = rng.integers(1, 6, n_units)
+    unit = np.repeat(np.arange(n_units), sizes)
+    z = rng.normal(size=n_units)[unit]  # all of a unit have it
+    x = 2 + 0.5 * z + 0.1 * sizes[unit] * rng.normal(size=n_units)[unit] + 0.4 * rng.normal(size=len(unit))
+    return pd.DataFrame({"x": x, "z": z, "home": [f"h{k}" for k in unit], "w": 1 + rng.random(len(unit))})
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_variances_between_units_against_simulation(weight):
+    """400 samples of 200 units: variances are those of the estimates, within the error of a variance (4 of them).
+
+    Record by record they would be less than two thirds of it.
+    """
+    rng, found, alone = np.random.default_rng(8), [], []
+    for _ in range(400):
+        sample = clusters(rng, 200).sample(frac=1, random_state=1)  # members do not stand together
+        absent = sample.assign(x=sample.x.where(sample.z < 1))  # whole units lack a value
+        for unit, into in (("home", found), (None, alone)):
+            estimates = Estimated("x", 2.0, (), ("z",), (), weight, unit).of(sample)
+            share = Estimated("x", 2.0, (), ("z",), (), weight, unit, missing=True).of(absent)["missing:x"]
+            into.append(estimates | {"missing:x": share})
+    for name in ("mean:x", "share:x", "q90:x", "slope:x z", "missing:x"):
+        q, u = (np.array([each[name][i] for each in found]) for i in (0, 1))
+        assert u.mean() / q.var() == pytest.approx(1, abs=(6 if name == "q90:x" else 4) * np.sqrt(2 / 400))
+        assert np.mean([each[name][1] for each in alone]) < 0.67 * u.mean()
+
+
+def test_a_regression_of_units_beside_a_loop():
+    """The sandwich of clusters, unit by unit; where every record is a unit of its own it is that without units."""
+    frame = clusters(np.random.default_rng(9), 40)
+    n, design = len(frame), np.column_stack([np.ones(len(frame)), frame.z])
+    inverse = np.linalg.inv(design.T @ design)
+    residual = frame.x.to_numpy() - design @ (inverse @ design.T @ frame.x)
+    middle, homes = np.zeros((2, 2)), frame.home.unique()
+    for home in homes:
+        score = sum(residual[i] * design[i] for i in np.flatnonzero(frame.home == home))
+        middle += np.outer(score, score)
+    g = len(homes)
+    expected = (inverse @ middle @ inverse)[1, 1] * g / (g - 1) * (n - 1) / (n - 2)
+    one = Estimated("x", 2.0, (), ("z",), (), unit="home").of(frame)
+    assert one["slope:x z"][1] == pytest.approx(expected, rel=1e-10)
+    single = Estimated("x", 2.0, (), ("z",), (), unit="home").of(frame.assign(home=range(n)))
+    alone = Estimated("x", 2.0, (), ("z",), ()).of(frame)
+    for name in ("mean:x", "slope:x z"):
+        assert single[name] == pytest.approx(alone[name], rel=1e-10)
 
 
 def test_rules_by_hand():
@@ -182,6 +231,86 @@ def test_records_of_a_table_as_the_population():
     assert np.var(means) == pytest.approx(expected, rel=4 * np.sqrt(2 / 200))
 
 
+def in_homes(n=240):
+    """Persons in households of 1 to 3, in which all earn alike."""
+    rng = np.random.default_rng(6)
+    home = np.repeat(np.arange(n), rng.integers(1, 4, n))[:n]
+    z = rng.normal(size=n)
+    pay = np.exp(2 + 0.3 * z + 0.5 * rng.normal(size=n)[home] + 0.2 * rng.normal(size=n))
+    frame = pd.DataFrame({"z": z, "pay": pay, "home": [f"h{k}" for k in home]})
+    return Table("homes", frame.sample(frac=1, random_state=1).reset_index(drop=True), confidential=False)
+
+
+OF_HOMES = {"predictors": ("z",), "unit_column": "home", "unit_size": 3, "epsilon": 6.0, "seed": 1}
+
+
+@pytest.mark.stan
+@pytest.mark.parametrize("resampled", [True, False])
+@pytest.mark.parametrize("several", [True, False])
+def test_databases_have_whole_units(resampled, several):
+    """Every unit of a database is one of the table's, with all of its records, but for the last."""
+    table = in_homes()
+    if several:
+        whole = RecordsAnalysis(table, (Block("pay", "lognormal"),), OF_HOMES, MemoryCache())
+    else:
+        settings = make_settings(outcome="pay", model="lognormal", **OF_HOMES)
+        whole = Analysis(table, settings, MemoryCache())
+    design, truth = population(whole, 3, resampled)
+    made = design.simulate(np.random.default_rng(1), 240)
+    assert len(made) == 240
+    theirs = {tuple(sorted(zs)) for _, zs in table.frame.groupby("home").z}
+    mine = [tuple(sorted(zs)) for _, zs in made.groupby("home", sort=False).z]
+    assert set(mine[:-1]) <= theirs and len(set(mine)) < len(mine)  # who is drawn twice is two units
+    if resampled:
+        assert truth.values["mean:pay"] == pytest.approx(table.frame["pay"].mean())
+        rng = np.random.default_rng(2)
+        means = [design.simulate(rng, 240)["pay"].mean() for _ in range(400)]
+        # The variance of a ratio, sum of the pay over that of the sizes, of units drawn with replacement.
+        sums = table.frame.assign(d=table.frame.pay - table.frame.pay.mean()).groupby("home").d.sum()
+        expected = (sums**2).sum() / 240**2
+        assert np.var(means) == pytest.approx(expected, rel=4 * np.sqrt(2 / 400))
+
+
+def test_a_study_of_units_says_so_and_releases_each_database_at_the_same_epsilon():
+    settings = make_settings(outcome="pay", model="lognormal", guess=(7.0, 0.6), **OF_HOMES)
+    analysis = Analysis(in_homes(), settings, MemoryCache())
+    study, truth = study_coverage(analysis, ["measured"], [6.0], (), 4, resampled=True)
+    assert "Every 'home' is drawn whole" in study.note and "between them" in study.note
+    outcome = run_study(study, 4, 1, SerialBackend(), MemoryCache())
+    [case] = outcome.study.cases
+    assert case.settings["unit_column"] == "home" and case.settings["unit_size"] == 3
+    assert (outcome.values(case.key, case.points[0].label, "epsilon") == 6.0).all()
+    found = {each.title: each for each in coverage_of(outcome, truth)}
+    assert set(found) == {"Mean", "Share", "90th percentile", "Regression coefficients"}
+    assert (
+        "Every 'home' is drawn whole" in coverage_in_words([*found.values()], 4, estimates_words(settings))[1]
+    )
+
+
+def test_shares_of_missing_values_are_a_class_of_their_own():
+    """Of 400 records a quarter lacks the pay; of the job nobody lacks one, and nothing is said of that."""
+    rng = np.random.default_rng(3)
+    homes = households(400).frame
+    frame = homes.assign(pay=homes.pay.where(rng.random(400) > 0.25))
+    blocks = (
+        Block("job", "categorical", {"categories": ("no", "yes")}),
+        Block("pay", "lognormal", {"guess": (25.0, 0.8)}, ("",)),
+    )
+    common = {"predictors": ("sex",), "epsilon": 20.0, "seed": 1}
+    table = Table("homes", frame, confidential=False)
+    whole = RecordsAnalysis(table, blocks, common, MemoryCache())
+    study, truth = study_coverage(whole, ["measured_laplace"], [20.0], (), 6, resampled=True)
+    assert truth.values["missing:pay"] == pytest.approx(frame.pay.isna().mean())
+    assert "missing:job" not in truth.values
+    outcome = run_study(study, 6, 1, SerialBackend(), MemoryCache())
+    point, key = outcome.study.cases[0].points[0].label, outcome.study.cases[0].key
+    own, variance = (outcome.values(key, point, f"missing:pay|{of}") for of in ("own", "own variance"))
+    np.testing.assert_allclose(variance, own * (1 - own) / 400)
+    [found] = [each for each in coverage_of(outcome, truth) if each.title == "Shares of missing values"]
+    assert found.own == np.mean(np.abs(own - truth.values["missing:pay"]) <= 1.96 * np.sqrt(variance))
+    assert "of shares of missing values" in coverage_in_words([found], 6)[0]
+
+
 def test_anchors_that_no_database_makes_are_refused(analysis):
     other = analysis.with_settings(anchor="values", anchor_values={"beta": (2.0, 0.3), "sigma": (0.5,)})
     with pytest.raises(InputError, match="pilot or counts"):
@@ -248,8 +377,8 @@ def test_coverage_in_words_and_as_a_figure():
         make_settings(outcome="x", model="lognormal", weight="w", accuracy_of=of)
         for of in ("sample", "population")
     ]
-    assert "whatever its survey weight w" in coverage_in_words(both, 40, weights_words(by[0]))[2]
-    assert "of the population, by w" in coverage_in_words(both, 40, weights_words(by[1]))[2]
+    assert "whatever its survey weight w" in coverage_in_words(both, 40, estimates_words(by[0]))[2]
+    assert "of the population, by w" in coverage_in_words(both, 40, estimates_words(by[1]))[2]
     assert first == (
         "Measured: of 100 intervals at 95 %, these hold what is true: 96 of means, 96 of regression coefficients "
         "(put together by u + b)."

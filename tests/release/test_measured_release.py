@@ -293,7 +293,8 @@ def test_coverage_in_a_public_report_is_of_the_released_data_alone(state, tmp_pa
     released = pd.read_parquet(io.BytesIO(files["synthetic_1.parquet"]))
     pd.testing.assert_frame_equal(of[released.columns], released, check_dtype=False)
     lines = pd.read_csv(io.BytesIO(files["coverage.csv"]))
-    assert set(lines["estimates"]) == {"Mean", "Share", "90th percentile", "Regression coefficients"}
+    titles = {"Mean", "Share", "Shares of missing values", "90th percentile", "Regression coefficients"}
+    assert set(lines["estimates"]) == titles
     assert lines["intervals that hold"].between(0, 1).all() and set(lines["rule"]) == {
         "u"
     }  # of Laplace none is known
@@ -313,7 +314,7 @@ def test_coverage_in_a_public_report_is_of_the_released_data_alone(state, tmp_pa
 def test_coverage_that_cannot_be_studied_is_refused_before_a_charge(state, kept):
     plan = planned(kept, "measured_laplace", limit=20.0)
     of_units = plan.model_copy(update={"settings": plan.settings.model_copy(update={"unit_column": "area"})})
-    with pytest.raises(InputError, match="units of several"):
+    with pytest.raises(InputError, match="leaves the column of units out of the files"):
         ReleasedCoverage(2).check(of_units)
     with pytest.raises(InputError, match="Simulated databases for coverage: 2 to"):
         ReleasedCoverage(0)

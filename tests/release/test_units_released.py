@@ -1,6 +1,7 @@
 """Survey designs in releases: units of several records stay together or are left out, strata must be there."""
 
 import contextlib
+import html
 import io
 import json
 from dataclasses import replace
@@ -14,6 +15,7 @@ from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.cli import main
 from synth_core.data.table import Table
 from synth_core.errors import InputError
+from synth_core.experiments.studies.released_coverage import ReleasedCoverage
 from synth_core.release.ledger.ledger import Ledger
 from synth_core.release.making.drawing import Request
 from synth_core.release.making.releasing import RELEASED, release
@@ -76,9 +78,40 @@ def test_a_file_keeps_units_and_who_is_in_them_under_new_identifiers(state, tune
     assert "units under new identifiers" in files["report.html"].decode()
 
 
+@pytest.mark.slow
+def test_coverage_of_a_release_of_units_is_studied_on_its_own_units(state, tuned, monkeypatch):
+    """Databases are drawn from the released file: its units, under their new identifiers, and nothing else."""
+    plan, seen = make_plan(*tuned, DECISION)[0], []
+    usual = ReleasedCoverage.run
+
+    def run(self, analysis, *rest):
+        seen.append(analysis)
+        return usual(self, analysis, *rest)
+
+    monkeypatch.setattr(ReleasedCoverage, "run", run)
+    outcome = release(Request(plan, None, people(2), label="studied", limit=20.0), study=ReleasedCoverage(2))
+    assert outcome.state == RELEASED
+    files = read(outcome, "releasable")
+    released = pd.read_parquet(io.BytesIO(files["synthetic_1.parquet"]))
+    [of] = seen
+    np.testing.assert_array_equal(of.loaded.frame["house"], released["house"])
+    assert of.settings.unit_column == "house" and of.settings.unit_size == 4
+    titles = set(pd.read_csv(io.BytesIO(files["coverage.csv"]))["estimates"])
+    assert titles == {
+        "Mean",
+        "Share",
+        "Shares of missing values",
+        "90th percentile",
+        "Regression coefficients",
+    }
+    assert "is drawn whole" in html.unescape(files["report.html"].decode())
+
+
 def test_units_may_be_left_out_of_the_file(state, tuned):
     plan = make_plan(*tuned, replace(DECISION, keep_units=False))[0]
     assert plan.unit is None
+    with pytest.raises(InputError, match="leaves the column of units out"):
+        ReleasedCoverage(2).check(plan)
     outcome = release(Request(plan, None, people(2)))
     assert outcome.state == RELEASED
     assert "house" not in pd.read_csv(io.BytesIO(read(outcome, "releasable")["synthetic_1.csv"])).columns

@@ -34,10 +34,12 @@ Array = NDArray[np.float64]
 TRUTH_RECORDS = 400_000  # of the table that is taken for the population
 ANCHORS = ("pilot", "counts")  # made of each database
 UNWEIGHTED = "Every record counts once, in estimates and in what is true, whatever its survey weight {}."
-BY_WEIGHTS = (
-    "Estimates, and what is true, are of the population, by {}; variances are of records drawn one by one."
+BY_WEIGHTS = "Estimates, and what is true, are of the population, by {}."
+ONE_BY_ONE = "Variances are of records drawn one by one."
+OF_UNITS = (
+    "Every '{}' is drawn whole, as another one each time, and variances are between them, as of clusters."
 )
-LEAST_SHARE = 0.02  # of a category whose share is estimated
+LEAST_SHARE = 0.02  # of a category, or of missing values, whose share is estimated
 
 
 @dataclass(frozen=True)
@@ -159,8 +161,10 @@ def population(analysis: AnyAnalysis[Any], index: int, resampled: bool = False) 
             shares = column.value_counts(normalize=True)
             categories = tuple(str(c) for c in own.outcome_categories if shares[c] >= LEAST_SHARE)
         others = (*s.predictors, *(other for other in analysis.outcomes if other != name))
+        by = s.weight if s.accuracy_by else None
+        missing = bool(column.isna().mean() >= LEAST_SHARE)
         estimated.append(
-            Estimated(name, median, categories, others, s.categorical, s.weight if s.accuracy_by else None)
+            Estimated(name, median, categories, others, s.categorical, by, s.unit_column, missing)
         )
     values = {name: q for each in estimated for name, (q, _) in each.of(large).items() if np.isfinite(q)}
     return design, Truth(tuple(estimated), levels, values)
@@ -206,12 +210,17 @@ def study_coverage(
     kind = "records drawn from" if resampled else "databases like"
     title = f"Coverage of 95 % intervals: {kind} {analysis.table.name}, m = {s.datasets}"
     note = "Drawn from the table's own records: only of data that were released may it leave."
-    said = " ".join(filter(None, (note if resampled else like.note, weights_words(s))))
+    said = " ".join(filter(None, (note if resampled else like.note, estimates_words(s))))
     return replace(like, name="coverage", title=title, cases=cases, note=said), truth
 
 
-def weights_words(s: Settings) -> str:
-    """Whose estimates are studied, in a sentence; empty without survey weights."""
-    if s.weight is None:
-        return ""
-    return (BY_WEIGHTS if s.accuracy_by else UNWEIGHTED).format(s.weight)
+def estimates_words(s: Settings) -> str:
+    """Whose estimates are studied, and what varies, in sentences; empty without survey weights and units."""
+    said = []
+    if s.weight is not None:
+        said.append((BY_WEIGHTS if s.accuracy_by else UNWEIGHTED).format(s.weight))
+    if s.unit_column is not None:
+        said.append(OF_UNITS.format(s.unit_column))
+    elif s.accuracy_by:
+        said.append(ONE_BY_ONE)
+    return " ".join(said)

@@ -22,7 +22,13 @@ from synth_core.system.number_text import ceiling
 
 Array = NDArray[np.float64]
 Of = Callable[[str], Array]  # the values of a measure, of shape (n_replicates,)
-CLASSES = {"mean": "Mean", "share": "Share", "q90": "90th percentile", "slope": "Regression coefficients"}
+CLASSES = {
+    "mean": "Mean",
+    "share": "Share",
+    "missing": "Shares of missing values",
+    "q90": "90th percentile",
+    "slope": "Regression coefficients",
+}
 NORMAL_95 = float(stats.norm.isf(0.025))
 
 
@@ -131,13 +137,13 @@ def compare_coverage(covered: Sequence[Covered]) -> list[Row]:
     return list(rows.values())
 
 
-def coverage_in_words(covered: Sequence[Covered], replicates: int, weights: str = "") -> list[str]:
+def coverage_in_words(covered: Sequence[Covered], replicates: int, whose: str = "") -> list[str]:
     """For each point how many of 100 intervals of a file hold what is true, one sentence each.
 
     Parameters
     ----------
-    weights : str
-        Whose estimates they are, of `weights_words`.
+    whose : str
+        Whose estimates they are, of `estimates_words`.
     """
     sentences = []
     for where in dict.fromkeys(each.where for each in covered):
@@ -155,7 +161,7 @@ def coverage_in_words(covered: Sequence[Covered], replicates: int, weights: str 
     error = 100 * max((max(each.errors[each.rule], each.with_factor_error) for each in covered), default=0.0)
     return [
         *sentences,
-        *filter(None, [weights]),
+        *filter(None, [whose]),
         f"From {replicates} simulated databases: the Monte Carlo error of each number is at most {math.ceil(error)}.",
     ]
 

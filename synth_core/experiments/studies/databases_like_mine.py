@@ -63,19 +63,19 @@ def fitted_design(analysis: Analysis) -> Design:
 def one_population(analysis: Analysis, index: int) -> Design:
     """Databases of one draw of the parameters, whose records are independent of each other: samples of a population.
 
-    Predictors are drawn from the table with replacement. A record that is picked again is another person.
+    Predictors are drawn from the table with replacement, of units all records together. A record that is picked again
+    is another person.
     """
     fits, s = analysis.fits, analysis.settings
     posterior, _ = fits.unweighted("fitting the model that databases are simulated from")
     draw = posterior.at(index % posterior.n_draws)
-    predictors = analysis.table.frame.loc[fits.selection.complete, s.public_columns].reset_index(drop=True)
-    n = len(predictors)
+    public = analysis.table.frame.loc[fits.selection.complete, _kept(s)].reset_index(drop=True)
+    n = len(public)
 
     def simulate(rng: np.random.Generator, rows: int) -> pd.DataFrame:
-        picked = rng.integers(0, n, rows)
+        picked, sample = _drawn_rows(rng, public, s.unit_column, rows)
         column = outcome_column(_predicted(analysis, draw, rng, picked), s.outcome_categories)
-        sample = predictors.iloc[picked].reset_index(drop=True).assign(**{s.outcome: column})
-        return _standing_for_as_many(sample, s, n)
+        return _standing_for_as_many(sample.assign(**{s.outcome: column}), s, n)
 
     return Design(f"population {index}:{_law_of(fits.records_key(), s)}", simulate)
 
@@ -195,19 +195,19 @@ def population_design(analysis: AnyAnalysis[Any], index: int) -> Design:
 
 def records_of(analysis: AnyAnalysis[Any]) -> pd.DataFrame:
     """The used rows of the table, in the columns that are kept and the sensitive ones. Confidential."""
-    columns = [*analysis.settings.public_columns, *analysis.outcomes]
+    columns = [*_kept(analysis.settings), *analysis.outcomes]
     return analysis.loaded.frame.loc[analysis.used_rows.complete, columns].reset_index(drop=True)
 
 
 def resampled_design(analysis: AnyAnalysis[Any]) -> Design:
-    """Samples with replacement of the records of the table, which is taken for the population."""
-    records = records_of(analysis)
+    """Samples with replacement of the records, or whole units, of the table, which is taken for the population."""
+    records, unit = records_of(analysis), analysis.settings.unit_column
 
     def simulate(rng: np.random.Generator, rows: int) -> pd.DataFrame:
-        drawn = records.iloc[rng.integers(0, len(records), rows)].reset_index(drop=True)
+        _, drawn = _drawn_rows(rng, records, unit, rows)
         return _standing_for_as_many(drawn, analysis.settings, len(records))
 
-    read = analysis.loaded.fingerprint_of((*analysis.settings.public_columns, *analysis.outcomes))
+    read = analysis.loaded.fingerprint_of((*_kept(analysis.settings), *analysis.outcomes))
     return Design(f"resampled:{read}", simulate)
 
 

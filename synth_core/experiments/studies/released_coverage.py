@@ -9,7 +9,7 @@ import numpy as np
 
 from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.errors import InputError
-from synth_core.experiments.studies.coverage import ANCHORS, study_coverage, weights_words
+from synth_core.experiments.studies.coverage import ANCHORS, estimates_words, study_coverage
 from synth_core.experiments.studies.covered import coverage_in_words, coverage_of
 from synth_core.experiments.studies.run_study import run_study
 from synth_core.release.plan.plan import Plan
@@ -38,10 +38,10 @@ class ReleasedCoverage:
 
     def check(self, plan: Plan) -> None:
         """Refuse, before anything is charged, what cannot be studied; raises InputError."""
-        if plan.settings.unit_column is not None:
+        if plan.settings.unit_column is not None and plan.unit is None:
             raise InputError(
-                "Coverage is studied on records drawn one by one, and this plan is of units of several: release it "
-                "without."
+                f"Coverage is studied on databases in which every '{plan.settings.unit_column}' has its records, and "
+                "this plan leaves the column of units out of the files (--no-units). Release it without."
             )
         if plan.point.likelihood.anchors and plan.settings.anchor not in ANCHORS:
             raise InputError(
@@ -69,7 +69,7 @@ class ReleasedCoverage:
         covered = coverage_of(outcome, truth)
         return Coverage(
             replicates=self.replicates,
-            words=tuple(coverage_in_words(covered, self.replicates, weights_words(analysis.settings))),
+            words=tuple(coverage_in_words(covered, self.replicates, estimates_words(analysis.settings))),
             lines=tuple(
                 CoverageLine(
                     title=each.title,
