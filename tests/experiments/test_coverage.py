@@ -287,6 +287,25 @@ def test_a_study_of_units_says_so_and_releases_each_database_at_the_same_epsilon
     )
 
 
+def test_units_that_are_predictors_too_are_not_drawn():
+    """As another unit, a household that is drawn twice would have two values of the predictor that it is."""
+    table = in_homes()
+    numbered = Table(
+        "homes", table.frame.assign(home=table.frame.home.str[1:].astype(int)), confidential=False
+    )
+    settings = make_settings(outcome="pay", model="lognormal", **OF_HOMES | {"predictors": ("z", "home")})
+    with pytest.raises(InputError, match="'home' is drawn whole"):
+        study_coverage(
+            Analysis(numbered, settings, MemoryCache()), ["measured"], [6.0], (), 2, resampled=True
+        )
+    # Strata may be units: nothing reads them but standard errors.
+    both = {"weight": "w", "strata": "home"} | OF_HOMES
+    of_strata = make_settings(outcome="pay", model="lognormal", **both)
+    weighted = Table("homes", table.frame.assign(w=2.0), confidential=False)
+    design, _ = population(Analysis(weighted, of_strata, MemoryCache()), 0, resampled=True)
+    assert list(design.simulate(np.random.default_rng(1), 50).columns) == ["z", "w", "home", "pay"]
+
+
 def test_shares_of_missing_values_are_a_class_of_their_own():
     """Of 400 records a quarter lacks the pay; of the job nobody lacks one, and nothing is said of that."""
     rng = np.random.default_rng(3)

@@ -187,9 +187,10 @@ def study_coverage(
     Raises
     ------
     InputError
-        If an anchor is not made of each database.
+        If an anchor is not made of each database, or units cannot be drawn.
     """
     s = analysis.settings
+    require_drawn_units(s)
     anchors = any(find_mechanism(name).likelihood.anchors for name in mechanisms)
     if anchors and s.anchor not in ANCHORS:
         raise InputError(
@@ -212,6 +213,15 @@ def study_coverage(
     note = "Drawn from the table's own records: only of data that were released may it leave."
     said = " ".join(filter(None, (note if resampled else like.note, estimates_words(s))))
     return replace(like, name="coverage", title=title, cases=cases, note=said), truth
+
+
+def require_drawn_units(s: Settings) -> None:
+    """Refuse units that are predictors or weights too: who is drawn twice is two units, and has one value there."""
+    if s.unit_column is not None and s.unit_column in s.kept_columns:
+        raise InputError(
+            f"Coverage is studied on databases in which every '{s.unit_column}' is drawn whole, as another one each "
+            "time. It is a predictor or a survey weight too, whose values would not stay: name it as one of them."
+        )
 
 
 def estimates_words(s: Settings) -> str:

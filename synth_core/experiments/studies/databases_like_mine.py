@@ -91,7 +91,8 @@ def _predicted(analysis: Analysis, draw: dict[str, Array], rng: np.random.Genera
 
 def _kept(settings: Settings) -> list[str]:
     """The public columns that a database has."""
-    return [*settings.public_columns, *([settings.unit_column] if settings.unit_column else [])]
+    units = [settings.unit_column] if settings.unit_column else []
+    return list(dict.fromkeys([*settings.public_columns, *units]))
 
 
 def _drawn_rows(

@@ -9,7 +9,12 @@ import numpy as np
 
 from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.errors import InputError
-from synth_core.experiments.studies.coverage import ANCHORS, estimates_words, study_coverage
+from synth_core.experiments.studies.coverage import (
+    ANCHORS,
+    estimates_words,
+    require_drawn_units,
+    study_coverage,
+)
 from synth_core.experiments.studies.covered import coverage_in_words, coverage_of
 from synth_core.experiments.studies.run_study import run_study
 from synth_core.release.plan.plan import Plan
@@ -38,6 +43,7 @@ class ReleasedCoverage:
 
     def check(self, plan: Plan) -> None:
         """Refuse, before anything is charged, what cannot be studied; raises InputError."""
+        require_drawn_units(plan.settings)
         if plan.settings.unit_column is not None and plan.unit is None:
             raise InputError(
                 f"Coverage is studied on databases in which every '{plan.settings.unit_column}' has its records, and "
