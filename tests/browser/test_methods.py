@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import help_on, settled
+from tests.browser.conftest import help_on, painted, settled
 
 pytestmark = pytest.mark.browser
 
@@ -36,6 +36,13 @@ def test_it_is_found_in_the_navigation_and_its_contents_lead_on(new_page):
         offer = page.get_by_role("button", name="Take the tour").bounding_box()
         beside = box["x"] + box["width"] <= offer["x"] or box["y"] + box["height"] <= offer["y"]
         assert beside, (width, box, offer)
+    painted(page)
+    settled(page)
+    page.get_by_test_id("stMain").evaluate("(e, top) => { e.scrollTop = top; }", offer["y"] - box["y"])
+    over = page.get_by_role("button", name="Take the tour").bounding_box()
+    place = {"x": over["x"] + over["width"] / 2, "y": over["y"] + over["height"] / 2}
+    on_top = "({ x, y }) => document.elementFromPoint(x, y).closest('.st-key-tour_offer') === null"
+    assert page.evaluate(on_top, place), "scrolled, it goes below the list"
     page.set_viewport_size({"width": 1440, "height": 900})
     help_on(page, "Methods")
     page.get_by_role("link", name="Utility", exact=True).first.click()  # of the contents; a page names it too
