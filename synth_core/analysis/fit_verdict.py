@@ -27,6 +27,8 @@ class FitVerdict:
         For the page: the verdict as a sentence, and what to do; neither quotes a value.
     longer : bool
         Whether a fit that has not converged may with more draws.
+    residuals : float
+        Largest difference between the distribution function of the residuals and that of even values, from 0 to 1.
     """
 
     level: Literal["fits", "roughly", "misfit", "unknown"]
@@ -34,6 +36,18 @@ class FitVerdict:
     words: str
     advice: str
     longer: bool = True
+    residuals: float = 0.0
+
+    @property
+    def largest(self) -> float:
+        """The larger of the two differences."""
+        return max(self.difference, self.residuals)
+
+    @property
+    def points_off(self) -> str:
+        """The larger of the two differences in percentage points, and whose it is where it is the residuals'."""
+        whose = "residuals " if self.residuals > self.difference else ""
+        return f"{whose}{ceiling(100 * self.largest, 1)} points off"
 
 
 def fit_verdict(
@@ -96,13 +110,15 @@ def fit_verdict(
             f"{points} of the records would have to change their category, for the shares to be the model's"
         )
     if residuals > difference:
-        about += f", and that of its residuals is up to {ceiling(100 * residuals, 1)} from even"
+        about += f", and that of its residuals is up to {ceiling(100 * residuals, 1)} points from even"
 
     def within(limit: float) -> bool:
         return difference <= max(limit, usual) and residuals <= max(limit, chance)
 
     if within(FITS_WITHIN):
-        return FitVerdict("fits", difference, f"The model fits: {about}.", "Go on to Compare.")
+        return FitVerdict(
+            "fits", difference, f"The model fits: {about}.", "Go on to Compare.", residuals=residuals
+        )
     if within(ROUGHLY_WITHIN):
         advice = (
             "No mechanism that draws from this model will be closer to the data than that; measured counts need none. "
@@ -113,7 +129,9 @@ def fit_verdict(
                 "The values of all records together are right, those that records of a kind should have less so. Look "
                 "where the bars of the residuals leave their band; another predictor or model may do better."
             )
-        return FitVerdict("roughly", difference, f"The model fits roughly: {about}.", advice)
+        return FitVerdict(
+            "roughly", difference, f"The model fits roughly: {about}.", advice, residuals=residuals
+        )
     found = [each for name, each in MODELS.items() if each.remedy and name != model]
     others = ", ".join(
         each.remedy for each in sorted(found, key=lambda each: each.slow)
@@ -124,4 +142,5 @@ def fit_verdict(
         difference,
         f"The model does NOT fit: {about}.",
         f"Choose another model before you believe a privacy number: {scale}{others}; or add predictors.",
+        residuals=residuals,
     )

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import fixture_file, pick, settled, upload
+from tests.browser.conftest import fixture_file, pick, set_role, settled, upload
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
@@ -148,3 +148,24 @@ def test_a_codebook_that_is_refused_says_so_beside_its_file(new_page, tmp_path):
     book = b'{"columns": [{"column": "flag", "kind": "none"}]}'
     panel.locator("input[type=file]").set_input_files(fixture_file("book.json", book, tmp_path))
     expect(panel.get_by_test_id("stAlertContentError")).to_contain_text("the entry of column 'flag' is wrong")
+
+
+def test_all_columns_of_the_table_are_in_sight_beside_the_verdicts_of_fits(new_page):
+    """The notes were cut at 1440 and at 1280, and a verdict took one long line."""
+    page = new_page("/data")
+    frame = PAY.assign(pay=[900 + 37 * i % 1000 for i in range(ROWS)])
+    upload(page, csv(frame))
+    set_role(page, "flag", "sensitive")
+    box = page.get_by_role("textbox", name="Declared categories, separated by commas")
+    box.fill("N, Y")
+    box.press("Enter")
+    settled(page)
+    page.get_by_role("button", name="Check the fit").click()
+    expect(page.locator(".columns .fit").filter(has_text="points off")).to_have_count(2, timeout=60_000)
+    for width in (1440, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        settled(page)
+        assert page.evaluate(
+            "() => { const table = document.querySelector('.columns .scroll');"
+            " return table.scrollWidth <= table.clientWidth; }"
+        ), width

@@ -425,7 +425,7 @@ def test_the_row_of_a_variable_has_its_worst_fit():
     from synth_core.ui.data.fit import worst_of
 
     def fit(name, variable, level, off=None):
-        verdict = None if off is None else SimpleNamespace(difference=off)
+        verdict = None if off is None else SimpleNamespace(largest=off)
         return SimpleNamespace(name=name, variable=variable, words=(level, ""), verdict=verdict)
 
     fits = [
@@ -640,3 +640,40 @@ def test_what_was_seen_is_said_of_each_variable_that_it_is_true_of():
     said = _proposed(SimpleNamespace(seen={"pay": below, "food": zero, "rent": below}))
     assert f"Nothing is declared of pay, and {below}" in said
     assert said.endswith(f"Likewise of rent. Nor of food, and {zero}.")
+
+
+def order_page():
+    import streamlit as st
+
+    from synth_core.ui.data import columns
+    from synth_core.ui.data.codebook import declare
+    from synth_core.ui.state import session
+    from tests.ui.test_columns import marked_table
+
+    def noted():
+        order = columns._order(session.current())
+        orders.append((order.names[:2], order.sorted_at))
+
+    orders = st.session_state["orders"] = []
+    session.use_file(marked_table())
+    noted()
+    session.use_missing(["pay=N"])  # nothing was chosen: pay is proposed now
+    noted()
+    columns._take("degree", "role", "sensitive")
+    noted()
+    declare("degree", {"kind": "ordered"})
+    noted()
+    session.use_missing(["pay=N", "region=S"])
+    noted()
+    session.use_example("beta", 50, 1)
+    noted()
+
+
+def test_rows_stay_where_they_are_when_their_file_is_read_in_another_way():
+    """The row that was just described jumped to the top, and the table to its beginning."""
+    app = AppTest.from_function(order_page, default_timeout=30).run()
+    assert not app.exception
+    *read, example = app.session_state["orders"]
+
+    assert read[2] == read[3] == read[4] and read[2][0] == read[1][0]
+    assert example[1] != read[4][1]

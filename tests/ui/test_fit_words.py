@@ -10,3 +10,12 @@ def test_the_row_of_a_variable_names_the_difference_of_its_verdict(monkeypatch):
     assert "up to 30.2 percentage points" in verdict.words
     monkeypatch.setattr(Fit, "verdict", verdict)
     assert Fit("pay", None, None, "", 0.0, "pay").words == ("misfit", "does not fit, 30.2 points off")
+
+
+def test_a_row_that_fits_roughly_for_its_residuals_says_so(monkeypatch):
+    """It said "fits roughly, 0.2 points off", where a variable that is 0.2 points off fits."""
+    monkeypatch.setattr(Fit, "verdict", fit_verdict(0.002, 9000, residuals=0.031))
+    assert Fit("pay", None, None, "", 0.0, "pay").words == (
+        "roughly",
+        "fits roughly, residuals 3.1 points off",
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,32 @@ from synth_core.ui.state.browser import Browser
 HERE = Path(__file__).parent
 PLACE = "columns"
 KEY = "columns_table"
+ORDER = "order_of_columns"
 SEEN = "columns_seen"  # the number of the last change of a row that was taken
 OPEN = "open_column"  # the name of the column whose details are shown; without one that of the settings
 KIND_WORDS = {"code": "number code", "text": "text", "date": "date", "number": "number", "empty": "empty"}
+
+
+@dataclass
+class Order:
+    """The order of the rows.
+
+    Attributes
+    ----------
+    file : tuple of str
+        Name and columns of the table: read in another way it is the same one.
+    reading : str
+        How it was read when the rows were last shown.
+    names : list of str
+        The columns in their order.
+    sorted_at : str
+        The reading for which they were sorted.
+    """
+
+    file: tuple[str, ...]
+    reading: str
+    names: list[str]
+    sorted_at: str
 
 
 @functools.cache
@@ -83,7 +107,7 @@ def show(ready: Readiness, fits: Mapping[str, Fit]) -> None:
             "rows": rows(ready, fits),
             "open": opened(),
             "records": len(browser.choices.whole) > 1,
-            "table": str(browser.tables),
+            "order": _order(browser).sorted_at,
             "of": browser.table.fingerprint,
             "seen": st.session_state.setdefault(SEEN, 0),
         },
@@ -96,20 +120,32 @@ def rows(ready: Readiness, fits: Mapping[str, Fit]) -> list[dict[str, Any]]:
     """The rows, as plain values."""
     browser = session.current()
     columns = {column.name: column for column in browser.table.columns}
-    return [_row(browser, columns[name], ready, fits) for name in _order(browser)]
+    return [_row(browser, columns[name], ready, fits) for name in _order(browser).names]
 
 
-def _order(browser: Browser) -> list[str]:
-    """The columns with those in use first; while the table is in use they stay where they are."""
-    key = f"order_of_columns_{browser.tables}_{browser.table.fingerprint}"
-    if key not in st.session_state:
-        place = {name: i for i, name in enumerate(roles.sensitive_names(browser.choices))}
-        ranks = (roles.SENSITIVE, roles.WEIGHT, roles.WEIGHT_TOO, roles.UNIT, roles.PREDICTOR, roles.PUBLIC)
-        rank = {role: i for i, role in enumerate(ranks)}
-        found = {c.name: roles.role_of(browser.choices, browser.table, c.name) for c in browser.table.columns}
-        st.session_state[key] = sorted(found, key=lambda n: (rank.get(found[n], len(rank)), place.get(n, 0)))
-    order: list[str] = st.session_state[key]
-    return order
+def _order(browser: Browser) -> Order:
+    """The columns with those in use first; they stay where they are while a file is in use, however it is read.
+
+    They are sorted anew where another reading of it proposes other variables to somebody who has chosen nothing yet.
+    """
+    table, choices = browser.table, browser.choices
+    file = (table.name, *(column.name for column in table.columns))
+    reading = f"{browser.tables} {table.fingerprint}"
+    kept: Order | None = st.session_state.get(ORDER)
+    if kept is not None and kept.file != file:
+        kept = None
+    if kept is not None and (kept.reading == reading or choices != choices.opening(table)):
+        kept.reading = reading
+        return kept
+    place = {name: i for i, name in enumerate(roles.sensitive_names(choices))}
+    ranks = (roles.SENSITIVE, roles.WEIGHT, roles.WEIGHT_TOO, roles.UNIT, roles.PREDICTOR, roles.PUBLIC)
+    rank = {role: i for i, role in enumerate(ranks)}
+    found = {name: roles.role_of(choices, table, name) for name in file[1:]}
+    names = sorted(found, key=lambda name: (rank.get(found[name], len(rank)), place.get(name, 0)))
+    sorted_at = kept.sorted_at if kept is not None and kept.names == names else reading
+    made = Order(file, reading, names, sorted_at)
+    st.session_state[ORDER] = made
+    return made
 
 
 def _row(browser: Browser, column: Column, ready: Readiness, fits: Mapping[str, Fit]) -> dict[str, Any]:

@@ -55,7 +55,7 @@ function line(state, row) {
   ];
   const tr = element('tr', { class: `${row.used ? 'used' : ''} ${row.name === state.open ? 'opened' : ''}`, 'data-column': row.name }, [
     element('th', { scope: 'row' }, [open]),
-    ...cells.map((cell, i) => element('td', i > 6 && i < 9 ? { class: 'figure' } : i === 9 || i === 6 ? { class: 'words', title: cell } : i === 2 ? { class: 'model' } : {}, [cell])),
+    ...cells.map((cell, i) => element('td', i > 6 && i < 9 ? { class: 'figure' } : i === 9 || i === 6 ? { class: 'words', title: cell } : i === 2 || i === 3 ? { class: 'lines' } : {}, [cell])),
   ]);
   tr.onclick = (event) => { if (!event.target.closest('button, select, input, label')) open.click(); };
   return tr;
@@ -132,11 +132,11 @@ export default function (component) {
   const version = JSON.stringify(shown);
   if (state.version !== version) {  // rows are made anew, the place and the focus stay
     const focused = document.activeElement && root.contains(document.activeElement) ? document.activeElement.getAttribute('aria-label') || document.activeElement.textContent : null;
-    const other = state.table !== data.table;
+    const sorted = state.order !== data.order;
     state.version = version;
-    state.table = data.table;
+    state.order = data.order;
     state.open = data.open;
-    if (other) { state.search.value = ''; state.only.checked = false; state.scroll.scrollTop = 0; }
+    if (sorted) { state.search.value = ''; state.only.checked = false; state.scroll.scrollTop = 0; }
     root.classList.toggle('records', data.records);
     state.body.replaceChildren(...data.rows.map((row) => line(state, row)));
     filter(state);

@@ -23,7 +23,7 @@ from synth_core.jobs.task import TaskInput
 from synth_core.jobs.tasks import CheckTask, SensitivityTask
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.cache import content_key
-from synth_core.system.number_text import ceiling, floored
+from synth_core.system.number_text import floored
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.board import board
 from synth_core.ui.shared.polling import poll
@@ -97,8 +97,8 @@ class Fit:
         """A level, which colours it, and a few words, for the row of the variable."""
         verdict = self.verdict
         if verdict is not None:
-            off = f", {ceiling(100 * verdict.difference, 1)} points off"
-            return verdict.level, WORDS[verdict.level] + ("" if verdict.level == "unknown" else off)
+            off = "" if verdict.level == "unknown" else f", {verdict.points_off}"
+            return verdict.level, WORDS[verdict.level] + off
         if self.error:
             return "unknown", "stopped" if self.error == "Cancelled." else "failed"
         return ("todo", "fitting …") if self.running else ("todo", "not checked")
@@ -154,7 +154,7 @@ def worst_of(found: Iterable[Fit], variable: str) -> Fit | None:
     """Of the fits of a variable, to its values and to which are missing, the one that needs a look most."""
 
     def merit(fit: Fit) -> tuple[int, float]:
-        return LEVELS.index(fit.words[0]), -fit.verdict.difference if fit.verdict is not None else 0.0
+        return LEVELS.index(fit.words[0]), -fit.verdict.largest if fit.verdict is not None else 0.0
 
     return min((each for each in found if each.variable == variable), key=merit, default=None)
 
