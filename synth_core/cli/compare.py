@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.records.feasible import require_feasible
 from synth_core.analysis.subgroups import MIN_RECORDS, Group, groups_of
 from synth_core.cli.compare_output import as_json, groups_json, print_groups, print_table
 from synth_core.cli.data import add_reading, add_simulated, load_anchor, load_reference, table_of
@@ -68,6 +69,7 @@ def open_analysis(args: argparse.Namespace) -> tuple[Analysis, list[str]]:
     settings = settings_from(args, args.data, table=table)
     reference = load_reference(settings, args.data_seed, table)
     anchor = load_anchor(settings, args.data_seed, table)
+    require_feasible(keys, settings, reference=reference is not None)
     return Analysis(table, settings, results_cache(), reference=reference, anchor=anchor), keys
 
 

@@ -11,6 +11,7 @@ from synth_core.analysis.joint_measures import measures_in_words
 from synth_core.analysis.population import populations_words
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.disclosure import AttributeDisclosure
+from synth_core.analysis.records.feasible import require_feasible
 from synth_core.analysis.records.numbers import NumberMeasures
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.records.result import PartResult, RecordsResult
@@ -186,6 +187,7 @@ def run_blocks(args: argparse.Namespace) -> int:
     """Run the mechanisms on whole records and print them."""
     keys = list(dict.fromkeys(find_mechanism(name).key for name in args.mechanism))
     analysis = open_records(args)
+    require_feasible(keys, analysis.settings, analysis.blocks, analysis.reference is not None)
     directory, results = writable(args.write), []
     for key in keys:
         results.append(analysis.run(key))

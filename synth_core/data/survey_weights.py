@@ -118,15 +118,17 @@ def read_weights(table: Table, name: str, rows: Rows) -> Array:
     check_exact(series, name)
     values = series.to_numpy(dtype=float, na_value=np.nan)
     for wrong, said in (
-        (np.isnan(values), "are missing"),
-        (np.isinf(values), "are infinite"),
-        (values <= 0, "are 0 or below"),
-        (values < SMALLEST, "are nearer to 0 than any weight"),
+        (np.isnan(values), "missing"),
+        (np.isinf(values), "infinite"),
+        (values <= 0, "0 or below"),
+        (values < SMALLEST, "nearer to 0 than any weight"),
     ):
         at = np.flatnonzero(wrong & rows)
         if at.size:
+            counted = "1 survey weight" if at.size == 1 else f"{at.size:,} survey weights"
+            verb = "is" if at.size == 1 else "are"
             raise InputError(
-                f"{at.size:,} survey weights in column '{name}' {said} (first in row {at[0] + 1:,}). A record of the "
+                f"{counted} in column '{name}' {verb} {said} (first in row {at[0] + 1:,}). A record of the "
                 "sample stands for itself at least: correct the weights, or leave these rows out of the file."
             )
     return np.asarray(values[rows])

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from synth_core.analysis.measures import drawn_scale, measure_label, value_text
 from synth_core.analysis.wording.belief_sentences import epsilon_number
 from synth_core.experiments.rivals.bands import RivalBand, error_text
-from synth_core.experiments.rivals.budget import promise_words
+from synth_core.experiments.rivals.budget import rival_promise
 from synth_core.figures.palette import rival_look, transparent
 from synth_core.figures.parts import TEXT, Trace, scatter
 from synth_core.system.number_text import ceiling
@@ -28,7 +28,7 @@ def promise_text(band: RivalBand) -> str:
     """What a rival promises, beside its epsilon."""
     if band.epsilon is None:
         return "no guarantee: whoever is in the sample is released as they are"
-    promise = promise_words(band.epsilon, band.counted, band.share_squares)
+    promise = rival_promise(band.epsilon, band.counted, band.share_squares)
     return f"ε = {epsilon_number(band.epsilon)}: {promise}, one record withheld"
 
 

@@ -15,11 +15,11 @@ ALL = np.ones(4, dtype=bool)
 @pytest.mark.parametrize(
     "weights, why",
     [
-        ([1.0, 2.0, 0.0, 7654.0], r"1 survey weights in column 'w' are 0 or below \(first in row 3\)"),
+        ([1.0, 2.0, 0.0, 7654.0], r"1 survey weight in column 'w' is 0 or below \(first in row 3\)"),
         ([1.0, -2.0, -1.0, 7654.0], r"2 survey weights in column 'w' are 0 or below \(first in row 2\)"),
-        ([1.0, np.nan, 3.0, 7654.0], r"are missing \(first in row 2\)"),
-        ([1.0, np.inf, 3.0, 7654.0], r"are infinite \(first in row 2\)"),
-        ([1.0, 5.4e-79, 3.0, 7654.0], r"are nearer to 0 than any weight \(first in row 2\)"),
+        ([1.0, np.nan, 3.0, 7654.0], r"is missing \(first in row 2\)"),
+        ([1.0, np.inf, 3.0, 7654.0], r"is infinite \(first in row 2\)"),
+        ([1.0, 5.4e-79, 3.0, 7654.0], r"is nearer to 0 than any weight \(first in row 2\)"),
         (["a", "b", "c", "d"], "holds something else"),
         ([1.0, 2.0, "none", 7654.0], r"holds something else \(first in row 3\)"),
         ([None, None, None, None], "holds something else"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from synth_core.analysis.engines import ENGINES
 from synth_core.analysis.records.blocks import Block, common_of, parts_of, require_division
@@ -14,7 +14,7 @@ from synth_core.analysis.requirements import (
 )
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
-from synth_core.mechanisms.catalogue import Mechanism, require_several
+from synth_core.mechanisms.catalogue import Mechanism, find_mechanism, require_several
 from synth_core.models import family
 
 
@@ -50,6 +50,15 @@ def refusal(
     except InputError as error:
         return str(error)
     return ""
+
+
+def require_feasible(
+    keys: Iterable[str], settings: Settings, blocks: Sequence[Block] = (), reference: bool = False
+) -> None:
+    """Refuse mechanisms of which one cannot be run, before the first of them is; raises InputError with the reason."""
+    for key in keys:
+        if why := refusal(find_mechanism(key), settings, blocks, reference):
+            raise InputError(why)
 
 
 def _require(mechanism: Mechanism, s: Settings, reference: bool) -> None:

@@ -39,12 +39,12 @@ def guarantee_words(counted: str, share_squares: float = 1.0) -> str:
     return "zCDP, ρ = ε²/8" if share_squares == 1 else "zCDP, ρ = Σ εₖ²/8"
 
 
-def promise_words(epsilon: float, counted: str, share_squares: float = 1.0) -> str:
+def rival_promise(epsilon: float, counted: str, share_squares: float = 1.0) -> str:
     """The same with its number.
 
     Examples
     --------
-    >>> promise_words(2.0, "rho"), promise_words(2.0, "rho", 0.5), promise_words(2.0, "epsilon")
+    >>> rival_promise(2.0, "rho"), rival_promise(2.0, "rho", 0.5), rival_promise(2.0, "epsilon")
     ('zCDP with ρ = ε²/8 = 0.5', 'zCDP with ρ = Σ εₖ²/8 = 0.25', 'ε-DP with ε = 2')
     """
     words = guarantee_words(counted, share_squares)
