@@ -226,3 +226,20 @@ def test_first_visit_of_a_new_server_may_be_any_page_and_it_stops_at_once(chromi
         context.close()
         seconds = server.stop()
     assert seconds < 5
+
+
+def test_figures_keep_their_order_whichever_came_first(new_page):
+    """Where the first result had no figure of bounds, that figure stood last from then on."""
+    page = new_page()
+    version = painted(page)
+    settled(page)
+    titles = page.locator(".board .card h3").all_inner_texts()
+    page.evaluate(
+        "() => { const all = document.querySelector('.board .cards'); all.append(all.firstElementChild); }"
+    )
+    assert page.locator(".board .card h3").all_inner_texts() != titles
+    box = page.get_by_role("spinbutton", name="Scale c, as a number")
+    box.fill("0.5")
+    box.press("Enter")
+    painted(page, version)
+    assert page.locator(".board .card h3").all_inner_texts() == titles

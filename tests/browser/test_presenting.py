@@ -89,3 +89,21 @@ def test_on_a_phone_the_figures_stand_below_each_other(new_page):
     expect(page.locator(".board.presenting .card:visible")).to_have_count(4)
     page.wait_for_timeout(300)
     assert page.evaluate(OVERLAPS) == {"over": 0, "wide": False, "high": True}
+
+
+def test_rows_without_room_lose_their_sentences_and_no_line_is_cut(new_page):
+    """The last row ended in the middle of a sentence, and at 1280 by 720 a third one was missing."""
+    page = new_page()
+    pinned_then_moved(page)
+    settled(page)
+    page.locator(".board h3").first.click()
+    page.keyboard.press("p")
+    expect(page.locator(".board.presenting .sentence:visible").first).to_be_visible()
+    page.locator(".board .sentence").first.evaluate("e => e.append(' of whole records'.repeat(90))")
+    page.set_viewport_size({"width": 1280, "height": 720})
+    expect(page.locator(".board.presenting .sentence:visible")).to_have_count(0)
+    fits = "() => { const e = document.querySelector('.board .top'); return e.scrollHeight <= e.clientHeight + 1; }"
+    assert page.evaluate(fits)
+    expect(page.locator(".board.presenting .difference:visible").first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".board .sentence").first).to_be_visible()

@@ -84,7 +84,7 @@ function resultRow(state, row, columns, several) {
   const words = element('tr', { class: 'words' }, [element('td', { colspan: columns.length + 2,
     'data-plain': row.plain ? `${row.plain[0].toUpperCase()}${row.plain.slice(1)}. ` : '' }, [
     element('span', { class: 'said' }, [
-      ...(row.verdict?.reason ? [element('b', { text: `${row.verdict.reason}. ` })] : []), row.sentence,
+      ...(row.verdict?.reason ? [element('b', { text: `${row.verdict.reason}. ` })] : []), element('span', { class: 'sentence', text: row.sentence }),
       ...(row.difference ? [element('div', { class: 'difference', text: row.difference })] : [])])])]);
   const more = element('tr', { class: 'more', hidden: '' }, [element('td', { colspan: columns.length + 2 },
     row.guarantee.lines.map((line) => element('p', { text: line })))]);
@@ -258,6 +258,14 @@ function draw(state) {
   state.root.dataset.painted = state.version;
 }
 
+// A figure that comes later than others stands where it stands when all come together.
+function inOrder(state) {
+  const made = state.figures.map((figure) => [figure.key, state.cards.get(figure.key)]);
+  state.cards = new Map(made);
+  const place = state.root.querySelector('.cards');
+  made.forEach(([, { card }], i) => { if (place.children[i] !== card) place.insertBefore(card, place.children[i] ?? null); });
+}
+
 // A picture that did not arrive is asked for; the question or its answer can be lost too, overtaken by another run.
 // Each time it is waited twice as long: a question ends the run that may be about to answer.
 const PATIENCE = 5000;
@@ -303,7 +311,6 @@ export default function (component) {
     state.figures = data.figures;
     state.columns = data.columns;
     root.classList.toggle('many', data.results.length > 6);
-    root.classList.toggle('crowded', data.results.length > 4);
     root.querySelector('.top').replaceChildren(...(data.results.length ? [resultTable(state, data.results)] : []));
     const wanted = new Set(data.figures.map((f) => f.key));
     for (const [key, card] of state.cards) {
@@ -323,6 +330,7 @@ export default function (component) {
       card.card.querySelector('.reading').textContent = figure.reading;
       card.data.replaceChildren(table(figure.table.columns, figure.table.rows, figure.reading));
     }
+    inOrder(state);
     plotly(data.plotly).then(() => { if (root.synthState === state) arrange(state); });
   }
   return () => {

@@ -21,7 +21,11 @@ function stageParts(state) {
   document.addEventListener('keydown', state.onKey);
   state.onFullscreen = () => { if (!document.fullscreenElement && state.wasFullscreen) leave(state); };
   document.addEventListener('fullscreenchange', state.onFullscreen);
-  state.onResize = () => { if (state.presenting && window.Plotly) draw(state); };
+  state.onResize = () => {
+    if (!state.presenting) return;
+    if (window.Plotly) draw(state);
+    shorten(state);
+  };
   window.addEventListener('resize', state.onResize);
   // A button of the page, so that it stands among its others; here, at once, and in the click that full screen asks for.
   state.onClick = (event) => { if (event.target.closest?.(OPENS)) present(state); };
@@ -110,6 +114,16 @@ function arrange(state) {
   cards.forEach((made, i) => made.card.classList.toggle('off', Boolean(state.presenting && !four && i !== state.figureAt)));
   if (window.Plotly) draw(state);
   for (const made of cards) resize(made);
+  shorten(state);
+}
+
+// Rows that have no room lose their sentences first, then their reasons: no line is cut, and no row is missing.
+function shorten({ root, presenting }) {
+  const top = root.querySelector('.top');
+  root.classList.remove('crowded', 'packed');
+  for (const level of ['crowded', 'packed']) {
+    if (presenting && top.scrollHeight > top.clientHeight + 1) root.classList.add(level);
+  }
 }
 
 function onKey(state, event) {
