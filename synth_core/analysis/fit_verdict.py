@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from synth_core.models import MODELS, family
-from synth_core.system.number_text import ceiling
+from synth_core.system.number_text import points_at_most
 
 FITS_WITHIN, ROUGHLY_WITHIN = 0.02, 0.05  # largest difference of the distribution functions
 KOLMOGOROV_95 = 1.358  # sqrt(n) times that difference stays below it in 95 % of samples of a true model
@@ -47,7 +47,7 @@ class FitVerdict:
     def points_off(self) -> str:
         """The larger of the two differences in percentage points, and whose it is where it is the residuals'."""
         whose = "residuals " if self.residuals > self.difference else ""
-        return f"{whose}{ceiling(100 * self.largest, 1)} points off"
+        return f"{whose}{points_at_most(self.largest)} points off"
 
 
 def fit_verdict(
@@ -103,14 +103,14 @@ def fit_verdict(
         )
     chance = KOLMOGOROV_95 / math.sqrt(max(n_records, 1))
     usual = chance if by_chance is None else by_chance
-    points = f"{ceiling(100 * difference, 1)} percentage points"
+    points = f"{points_at_most(difference)} percentage points"
     about = f"its distribution function is up to {points} from that of the data"
     if no_order:
         about = (
             f"{points} of the records would have to change their category, for the shares to be the model's"
         )
     if residuals > difference:
-        about += f", and that of its residuals is up to {ceiling(100 * residuals, 1)} points from even"
+        about += f", and that of its residuals is up to {points_at_most(residuals)} points from even"
 
     def within(limit: float) -> bool:
         return difference <= max(limit, usual) and residuals <= max(limit, chance)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from synth_core.analysis.result_numbers import ResultNumbers, VariableNumbers
 from synth_core.analysis.utility import Statistic, statistic_words
 from synth_core.errors import InputError
-from synth_core.system.number_text import ceiling, over_data_sets, rounded_up
+from synth_core.system.number_text import over_data_sets, points_at_most
 
 ECDF_MAX, ECDF_AVG, MEAN = "ecdf_max", "ecdf_avg", "mean"
 SAME = 1e-12  # a difference of shares below it is one of rounding
@@ -207,7 +207,7 @@ def error_words(numbers: ResultNumbers, measure: str) -> str:
     if found is None:
         return ""
     if measure == ECDF_MAX:
-        return f"off by {_short(100 * found.error)} points{found.beside}"
+        return f"off by {points_at_most(found.error)} points{found.beside}"
     if measure == ECDF_AVG:
         return f"{found.error:.2g}"
     return " and ".join(f"{_off(each)}{each.beside}" for each in furthest_of_units(numbers, measure))
@@ -220,7 +220,7 @@ def error_sentence(numbers: ResultNumbers, measure: str) -> str:
         return ""
     of = f" of {found.variable}" if found.variable else ""
     if measure == ECDF_MAX:
-        points = _short_up(100 * found.error)
+        points = points_at_most(found.error)
         more = over_data_sets(numbers.n_datasets)
         if of:
             return f"The distribution{of} is furthest off, by at most {points} percentage points{more}."
@@ -279,11 +279,6 @@ def _off(found: VariableError) -> str:
     if error == -1:
         return "0, so 100 % low"
     return f"{_short(100 * abs(error))} % {'high' if error > 0 else 'low'}"
-
-
-def _short_up(value: float) -> str:
-    """As `_short`, and never less than it is."""
-    return ceiling(value, 0) if value >= 10 else rounded_up(value, 2)
 
 
 def _short(value: float) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from synth_core.analysis.survey_estimates import Sample, compared, mean_with_interval, weighted_statistics
 from synth_core.analysis.utility import MISSING, SHARE_OF, Statistic, distance_of, distinct
-from synth_core.system.number_text import ceiling, over_data_sets, percent, signed
+from synth_core.system.number_text import over_data_sets, percent, points_at_most, signed
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Population:
     @property
     def off(self) -> str:
         """The distance in words."""
-        return f"at most {ceiling(100 * self.ecdf_max, 1)} points{over_data_sets(self.n_datasets)}"
+        return f"at most {points_at_most(self.ecdf_max)} points{over_data_sets(self.n_datasets)}"
 
     @property
     def within(self) -> int:

@@ -23,6 +23,7 @@ from synth_core.figures.parts import (
     table,
 )
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.system.number_text import points_at_most
 
 GREY = "rgba(128,128,128,0.55)"
 
@@ -70,7 +71,8 @@ def shares_figure(
         },
         table(["Share in %", *(each.name.removeprefix(SHARE_OF) for each in first)], rows),
         "; ".join(
-            f"{labels[s.mechanism]}: off by {100 * s.numbers.ecdf_max:.1f} points in all" for s in summaries
+            f"{labels[s.mechanism]}: off by {points_at_most(s.numbers.ecdf_max)} points in all"
+            for s in summaries
         ),
     )
 

@@ -17,7 +17,7 @@ from synth_core.figures.parts import (
     shown,
     table,
 )
-from synth_core.system.number_text import ceiling, signed, significant
+from synth_core.system.number_text import points_at_most, signed, significant
 
 LOOK = color("weighted")
 MOST_NAMES = 15  # of categories that stand on an axis
@@ -106,7 +106,7 @@ def distribution_figure(check: ModelCheck, outcome: str) -> Figure:
         "distribution",
         "Distribution functions",
         f"The model's curve should cover the data's; the largest difference is "
-        f"{ceiling(100 * check.difference, 1)} points.",
+        f"{points_at_most(check.difference)} points.",
         [
             area(at + at[::-1], d.upper + d.lower[::-1], showlegend=False),
             *(
@@ -116,7 +116,7 @@ def distribution_figure(check: ModelCheck, outcome: str) -> Figure:
         ],
         distribution_axes(at, outcome),
         table(["Value", "Data", "Model", "90 % band"], rows),
-        f"largest difference {ceiling(100 * check.difference, 1)} points",
+        f"largest difference {points_at_most(check.difference)} points",
     )
 
 

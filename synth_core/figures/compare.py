@@ -22,7 +22,7 @@ from synth_core.figures.privacy import bounds_figure, weights_figure
 from synth_core.figures.utility import ecdf_figure, quantiles_figure
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits
-from synth_core.system.number_text import ceiling, percent, points, signed
+from synth_core.system.number_text import ceiling, percent, points, points_at_most, signed
 
 MANY_CENSORED = 0.2
 
@@ -159,7 +159,7 @@ def _cells(numbers: ResultNumbers) -> dict[str, dict[str, Any]]:
     cells = {
         "epsilon": cell(approximately + epsilon_text(numbers), numbers.epsilon),
         "delta": cell("–" if bound is None else ceiling(bound, 2), bound, _local(numbers)),
-        "gap": cell(f"{100 * off.error:.1f} points{off.beside}", off.error),
+        "gap": cell(f"{points_at_most(off.error)} points{off.beside}", off.error),
     }
     if numbers.joint is not None:
         joint = numbers.joint
@@ -203,14 +203,15 @@ def _variable_row(variable: VariableNumbers, policy: Policy | None) -> dict[str,
     bound, epsilon = variable.lipschitz_bound, variable.epsilon
     cells = {
         "epsilon": "–" if epsilon is None else ceiling(epsilon, 2),
-        "gap": f"{100 * variable.ecdf_max:.1f} points",
+        "gap": f"{points_at_most(variable.ecdf_max)} points",
         "delta": "–" if bound is None else ceiling(bound, 2),
     }
     found = None if policy is None or policy.percent is None else variable_error(variable, policy.measure)
     if policy is not None and found is not None:
         kept = "✓ within" if policy.keeps(found) else "✗ not within"
         size = 100 * abs(found.error)
-        cells["verdict"] = f"{kept}: {size:.{0 if size >= 10 else 1}f} {found.unit}"
+        text = f"{size:.{0 if size >= 10 else 1}f}" if found.statistic else points_at_most(found.error)
+        cells["verdict"] = f"{kept}: {text} {found.unit}"
     return {"label": variable.name, "cells": cells}
 
 

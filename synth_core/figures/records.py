@@ -26,7 +26,7 @@ from synth_core.figures.parts import (
     table,
 )
 from synth_core.figures.privacy import bounds_figure
-from synth_core.system.number_text import ceiling, of_the_first, over_data_sets, signed
+from synth_core.system.number_text import of_the_first, over_data_sets, points_at_most, signed
 
 PAIRS = 6  # that are shown, the worst first
 MAPS = 4  # mechanisms whose cells are shown side by side
@@ -122,7 +122,7 @@ def variables_figure(
         },
         table(["Variable", "Mechanism", "Off by (points)"], rows),
         "; ".join(
-            f"{labels[s.mechanism]}: at most {ceiling(100 * s.numbers.ecdf_max, 1)} points"
+            f"{labels[s.mechanism]}: at most {points_at_most(s.numbers.ecdf_max)} points"
             f"{over_data_sets(s.numbers.n_datasets)}"
             for s in summaries
         ),

@@ -108,6 +108,17 @@ def points(share: float) -> str:
     return f"{100 * abs(share):.2f} points"
 
 
+def points_at_most(share: float) -> str:
+    """A difference of shares that nothing exceeds, in percentage points: the same wherever it is said.
+
+    Examples
+    --------
+    >>> points_at_most(0.0841), points_at_most(-0.05), points_at_most(0.12)
+    ('8.5', '5.0', '12.0')
+    """
+    return ceiling(100 * abs(share), 1)
+
+
 def number_of(number: int, what: str) -> str:
     """A number of things.
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synth_core.analysis.joint_measures import Measures
 from synth_core.analysis.measures import ECDF_MAX, WORST, error_sentence, error_words
 from synth_core.analysis.policy import Policy, judge
 from synth_core.analysis.settings import make_settings
@@ -26,7 +27,7 @@ from tests.support.summaries import of_numbers
         ({"percent": 5.0}, {}, "none", ("90th percentile off by 6 > 5 %",)),
         ({"percent": 6.0}, {}, "none", ()),
         ({"percent": 6.0, "measure": WORST}, {}, "none", ("mean and percentiles off by 20 > 6 %",)),
-        ({"percent": 4.0, "measure": ECDF_MAX}, {}, "none", ("distribution functions off by 4.5 > 4 points",)),
+        ({"percent": 4.0, "measure": ECDF_MAX}, {}, "none", ("distribution functions off by 4.6 > 4 points",)),
         ({"percent": 5.0, "measure": ECDF_MAX}, {}, "none", ()),
         ({"percent": 5.0, "measure": "q75"}, {}, "none",
          ("the 75th percentile is not among the percentiles that are computed",)),
@@ -103,9 +104,9 @@ SEVERAL = (
     ("rule", "reasons", "by"),
     [
         ({"percent": 6.0, "measure": ECDF_MAX}, (), 0.06),
-        ({"percent": 5.0, "measure": ECDF_MAX}, ("distribution functions of age off by 6 > 5 points",), 0.06),
+        ({"percent": 5.0, "measure": ECDF_MAX}, ("distribution functions of age off by 6.0 > 5 points",), 0.06),
         ({"percent": 2.5, "measure": ECDF_MAX},
-         ("distribution functions of age and of 1 more off by 6 > 2.5 points",), 0.06),
+         ("distribution functions of age and of 1 more off by 6.0 > 2.5 points",), 0.06),
         ({"percent": 5.0}, ("90th percentile of age off by 7 > 5 %",), 0.07),
         ({"percent": 8.0}, (), 0.07),  # categories have no percentile
         ({"percent": 8.0, "measure": WORST}, (), 0.07),
@@ -232,3 +233,16 @@ def test_a_verdict_says_which_epsilon_it_judges_where_a_limit_counts_another(key
     words = "The rule judges ε = 1 as it was set; a limit by zCDP counts what it names, ρ = 0.125; 2.42 at δ = 1e-06"
     assert judged.passed and judged.notes == ((words,) if said else ())
     assert judge(Policy(percent=50.0, measure=ECDF_MAX), numbers(), guarantees()[key]).named == ""
+
+
+def test_a_largest_difference_is_the_same_number_in_the_row_its_sentence_and_the_reason():
+    """8.4 points stood in the row and in the reason, and at most 8.5 in the sentence between them."""
+    joint = Measures(900.0, 0.12, 0.01, 2.0, 0.03, 0.08, ("sex", "pay"))
+    off = numbers([variable("pay", ecdf_max=0.0841), variable("sex", ecdf_max=0.002)], joint=joint)
+    rule = Policy(percent=5.0, measure=ECDF_MAX)
+    [row] = results([of_numbers(off)], {"weighted": "Weighted"}, promises_of(off))
+    assert row["cells"]["gap"]["text"].startswith("8.5 points")
+    assert row["parts"][0]["cells"]["gap"] == "8.5 points"
+    assert "by at most 8.5 percentage points" in error_sentence(off, ECDF_MAX)
+    assert error_words(off, ECDF_MAX).startswith("off by 8.5 points")
+    assert judge(rule, off).reasons == ("distribution functions of pay off by 8.5 > 5 points",)

@@ -65,7 +65,7 @@ def test_off_by_at_most_is_never_less_than_it_is(distance):
 
 def test_the_mean_of_several_data_sets_is_no_bound_of_each():
     text = error_sentence(numbers(ecdf_max=0.12, n_datasets=3), ECDF_MAX)
-    assert text.endswith("at most 12 percentage points on average over the 3 data sets.")
+    assert text.endswith("at most 12.0 percentage points on average over the 3 data sets.")
 
 
 def test_an_error_of_nothing_is_said_in_words():
@@ -151,7 +151,7 @@ def test_of_several_variables_privacy_is_of_the_record_and_accuracy_of_all_colum
     )
     assert strict.startswith("At ε = 0.5 an intruder's suspicion of 1 % rises to at most 2.7 %.")
     ruled = sentence(numbers(variables=SEVERAL, joint=JOINT), SETTINGS, ECDF_MAX)
-    assert "The distribution of pay is furthest off, by at most 4 percentage points." in ruled
+    assert "The distribution of pay is furthest off, by at most 4.0 percentage points." in ruled
 
 
 def test_of_several_variables_a_mean_that_is_off_by_more_than_all_of_it_is_said():

@@ -19,6 +19,7 @@ from synth_core.release.plan.alternatives import alternatives_of
 from synth_core.release.plan.plan import parse_plan
 from synth_core.release.plan.planning import make_plan
 from synth_core.system.cache import Cache
+from synth_core.system.number_text import points_at_most
 from tests import summary_numbers
 from tests.release.test_closeness import BLOCKS, pupils
 from tests.release.test_whole_records import DECISION
@@ -93,7 +94,7 @@ def test_the_record_says_who_why_and_against_what(plan):
     ):
         assert said in text, said
     off = max(plan.alternatives[1].off.values())
-    assert f"{100 * off:.1f} points" in text
+    assert f"{points_at_most(off)} points" in text
     by_title = {page.title: page for page in pages}
     bars = by_title["Accuracy: the worst variable of each"].chart
     assert bars.series[0].y[1] == pytest.approx(100 * off) and bars.categories[1].startswith("✓")

@@ -64,5 +64,5 @@ def test_several_variables_have_a_line_each_below_that_of_all():
     assert [line["variable"] for line in found] == ["all", "sex", "pay"]
     assert [line["ecdf_max"] for line in found] == ["0.04", "0.02", "0.04"]
     assert [line["share"] for line in found] == ["", "0.4", "0.6"]
-    assert found[0]["verdict"] == "fails: distribution functions of pay off by 4 > 3 points"
+    assert found[0]["verdict"] == "fails: distribution functions of pay off by 4.0 > 3 points"
     assert (found[0]["k_marginal"], found[0]["match_risk"]) == ("900.0", "0.08")

@@ -24,7 +24,7 @@ from synth_core.release.plan.alternatives import NOT_CONVERGED, Alternative
 from synth_core.release.plan.plan import Plan
 from synth_core.release.plan.plan_terms import TUNED_ON
 from synth_core.system import limits
-from synth_core.system.number_text import percent
+from synth_core.system.number_text import percent, points_at_most
 
 ROWS = 7  # of a table on a slide
 SETTINGS = 11
@@ -138,7 +138,7 @@ def _label(each: Alternative) -> str:
 
 def _furthest(each: Alternative) -> str:
     name, off = max(each.off.items(), key=lambda pair: pair[1], default=("", 0.0))
-    return f"{printable(name)}, {100 * off:.1f} points"
+    return f"{printable(name)}, {points_at_most(off)} points"
 
 
 def _epsilon_page(shown: list[Alternative], internal: bool) -> Page:
