@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from synth_core.analysis.summary import FiveNumbers
 from synth_core.figures.palette import PALETTE
 from synth_core.figures.parts import (
     TEXT,
@@ -20,7 +23,7 @@ from synth_core.system.number_text import measured
 
 MEASURES = {
     "lipschitz_bound": "Lipschitz bound Δ (nats)",
-    "ecdf_max": "Largest difference of distribution functions",
+    "ecdf_max": "Largest difference of distribution functions (percentage points)",
     "ecdf_avg": "Average squared difference of distribution functions",
     "association": "Associations off by (Cramér's V)",
     "n_truncated": "Records truncated",
@@ -34,12 +37,20 @@ EACH = "ecdf_max of "  # before the name of a variable of whole records
 def measure_label(measure: str) -> str:
     """A measure in words."""
     if measure.startswith(EACH):
-        return f"Difference of {measure.removeprefix(EACH)}"
+        return f"Difference of {measure.removeprefix(EACH)} (percentage points)"
     return MEASURES.get(measure) or f"{statistic_label(measure)} of the synthetic values"
 
 
+def _scaled(v: StudyViolin, scale: float) -> StudyViolin:
+    """A violin of so many times its values."""
+    density = replace(v.density, at=[scale * each for each in v.density.at])
+    return replace(v, density=density, five=FiveNumbers(*(scale * each for each in v.five.in_order)))
+
+
 def study_figure(violins: list[StudyViolin], measure: str) -> Figure:
-    """All violins of one measure, cases side by side."""
+    """All violins of one measure, cases side by side; a difference of distribution functions in percentage points."""
+    if measure == "ecdf_max" or measure.startswith(EACH):
+        violins = [_scaled(v, 100.0) for v in violins]
     labels = list(dict.fromkeys(v.label for v in violins))
     cases = list(dict.fromkeys(v.case for v in violins))
     look = {label: TEXT if label == "Data" else PALETTE[i % len(PALETTE)] for i, label in enumerate(labels)}

@@ -35,6 +35,18 @@ def test_databases_like_the_table_and_their_violins(cache):
     figure = study_figure(violins, "lipschitz_bound")
     assert len(figure["table"]["rows"]) == 4 and "n = 200" in figure["alt"]
     assert all(np.isfinite(v.five.maximum) for v in violins)
+    shares = [
+        v.five.median for v in found.violins["ecdf_max"]
+    ]  # 0.0234 stood here, where other pages say points
+    off = study_figure(found.violins["ecdf_max"], "ecdf_max")
+    assert [float(line[4]) for line in off["table"]["rows"]] == pytest.approx(
+        [100 * x for x in shares], rel=1e-3
+    )
+    told = [
+        float(r.ours.removeprefix("median ")) for r in found.rows if r.quantity.startswith("Largest ECDF")
+    ]
+    assert told == pytest.approx([100 * x for x in shares], rel=1e-3) and max(shares) < 1
+    assert off["layout"]["yaxis"]["title"]["text"].endswith("(percentage points)")
 
 
 def test_intervals_of_databases_like_the_table(cache):

@@ -55,5 +55,5 @@ def test_of_a_promised_rho_what_is_tested_is_its_epsilon_at_delta():
     at = AppTest.from_function(measured_page).run(timeout=30)
     assert not at.exception
     said = " ".join(each.value for each in [*at.caption, *at.warning]).replace("\\", "")
-    assert "Measured: 10,000 runs can test ε = 5.23:" in said
+    assert "Measured: 10,000 runs can test ε = 5.222:" in said
     assert "Measured, pure ε: 10,000 runs can test ε = 2:" in said

@@ -105,14 +105,14 @@ RECORD_COLUMNS = {  # of the results of whole records
         detail=True,
     ),
     "pmse": Word(
-        "pMSE ratio",
+        "pMSE ratio, 1 is chance",
         "pMSE ratio",
         "How well a logistic regression tells the two tables apart, over what it could by chance: 1 is chance, 2 a "
         "synthetic table whose parameters were drawn.",
         detail=True,
     ),
     "k_marginal": Word(
-        "k-marginal score",
+        "k-marginal score, of 1000",
         "k-marginal score",
         "1000 are the same shares in all sets of three columns with a sensitive one, 0 none in common.",
         detail=True,

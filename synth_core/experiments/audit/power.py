@@ -46,7 +46,7 @@ class Power:
     @property
     def words(self) -> str:
         """The power in words, as half a sentence."""
-        claim, runs = f"ε = {rounded_up(self.claim, 3)}", f"{self.runs:,} runs"
+        claim, runs = f"ε = {rounded_up(self.claim, 4)}", f"{self.runs:,} runs"
         if self.claim < self.surely:
             return f"{runs} can test {claim}: a lower bound of up to {floored(self.surely, 1)} can be shown"
         needs = (

@@ -30,10 +30,14 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 SEVERAL_UTILITY = {
-    "ecdf_max": "Largest difference over the variables",
+    "ecdf_max": "Largest difference over the variables, in percentage points",
     "association": "Associations off by",
 }
-UTILITY = {"ecdf_max": "Largest ECDF difference", "ecdf_avg": "Average squared ECDF difference"}
+UTILITY = {
+    "ecdf_max": "Largest ECDF difference, in percentage points",
+    "ecdf_avg": "Average squared ECDF difference",
+}
+SCALES = {"ecdf_max": 100.0}  # of a measure that is told in points; of others 1
 
 
 def fitted_design(analysis: Analysis) -> Design:
@@ -342,7 +346,7 @@ def compare_like(
                 rows.append(shown(f"Global ε with s = {kept.factor:g}: {where}", kept.said))
             several = bool(case.blocks)
             for measure in SEVERAL_UTILITY if several else UTILITY:
-                values = of(measure)
+                values = SCALES.get(measure, 1.0) * of(measure)
                 rows.append(
                     shown(
                         f"{(SEVERAL_UTILITY if several else UTILITY)[measure]}: {where}",
