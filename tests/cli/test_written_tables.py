@@ -135,7 +135,8 @@ def test_advice_on_declared_categories_reads_the_codebook_and_not_the_table(tabl
 def test_what_one_mechanism_lacks_is_said_before_another_is_fitted(table, capsys, variables):
     """The first was fitted, and its tables written, before the second was refused by what was declared."""
     command = ["compare", str(table / "t.csv"), "--codebook", str(table / "book.json"), *variables,
-               "--predictors", "sex", "--mechanism", "unweighted", "measured", "--epsilon", "1", "--write", str(table / "out")]  # fmt: skip
+               "--predictors", "sex", "--mechanism", "unweighted", "measured",
+               "--epsilon", "1", "--write", str(table / "out")]  # fmt: skip
     assert main(command) == 2
     assert "it is counted in brackets" in capsys.readouterr().err
     assert not (table / "out").exists() or not list((table / "out").iterdir())
