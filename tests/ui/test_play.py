@@ -1,5 +1,7 @@
 """What is fitted before it is asked for: the neighbours of the slider that was moved last."""
 
+import re
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -105,3 +107,23 @@ def test_a_value_that_no_fit_can_have_is_not_played(asked):
     assert not at.exception
     values = eval(at.markdown[-1].value)
     assert len(values) > 2 and min(values) > 0.05
+
+
+def timed():
+    import streamlit as st
+
+    from synth_core.ui.compare import play
+    from synth_core.ui.state import session
+
+    session.take_over()
+    session.use_example("401ksubs", None, 1)
+    session.change(session.choices().with_mechanisms("unweighted", "weighted"))
+    st.write(play._time("settings.scale", 9))
+    play.play_menu(("unweighted", "weighted"))
+
+
+def test_how_long_a_play_takes_is_said_before_it_starts(asked):
+    at = AppTest.from_function(timed).run(timeout=30)
+    assert not at.exception
+    assert re.fullmatch("about .*(s|min)", at.markdown[0].value)
+    assert any("with these mechanisms, less where fits are known" in each.value for each in at.caption)

@@ -12,9 +12,12 @@ import streamlit as st
 
 from synth_core.errors import InputError
 from synth_core.jobs.task import Task
+from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system import limits
+from synth_core.system.characters import sentence
 from synth_core.ui.compare.controls import SLIDERS, active_settings
 from synth_core.ui.server.manager import manager
+from synth_core.ui.shared.expected import expected_runs
 from synth_core.ui.shared.polling import poll
 from synth_core.ui.shared.refits import Shown
 from synth_core.ui.shared.subject import shown_subject
@@ -58,8 +61,23 @@ def play_menu(mechanisms: tuple[str, ...]) -> None:
         left, right = st.columns(2)
         own_number("From", (lower, upper), lower, step, f"play_from_{place}", left, format="%.2f")
         own_number("To", (lower, upper), upper, step, f"play_to_{place}", right, format="%.2f")
-        own_number("Pictures", limits.PICTURES, STEPS, 1, "play_steps")
+        steps = int(own_number("Pictures", limits.PICTURES, STEPS, 1, "play_steps"))
+        st.caption(f"{sentence(_time(place, steps))} with these mechanisms, less where fits are known.")
         st.button("Play", type="primary", on_click=start, key="play")
+
+
+def _time(place: str, steps: int) -> str:
+    """How long so many pictures take, in words: fits of the mechanisms that the setting moves, and a look at each."""
+    browser = session.current()
+    [name] = [name for name, each in SLIDERS.items() if place in {other for _, other, *_ in each}]
+    moved = [key for key in browser.choices.mechanisms if name in find_mechanism(key).tuning]
+    try:
+        settings, subject = browser.settings(), shown_subject()
+        refused = subject.impossible(moved, settings)
+        once = expected_runs(subject, settings, [key for key in moved if key not in refused])
+    except InputError:  # said where the settings are
+        return "an unknown time"
+    return once.words(steps * (HOLD_SECONDS + sum(once.seconds.values()) / manager().n_lanes))
 
 
 HELP = "Shows the picture at each value in turn, as soon as its fits are there, and comes back to the present one."
