@@ -297,3 +297,16 @@ def test_many_scenarios_stand_side_by_side_on_several_pages_and_what_is_left_out
     assert "Left out: F, which is not computed: press its letter." in pages[0].lines
     outside = briefing(SOURCE, told, releasable=True, left_out=["F, which is not computed"])
     assert not any("Left out" in line for page in outside for line in page.lines)
+
+
+def test_settings_name_the_survey_weight_that_is_released():
+    """The settings slide named the predictors only, and the file had a column more."""
+    weighted = SETTINGS.model_copy(update={"weight": "wt"})
+    for settings, expected in ((weighted, True), (SETTINGS, False)):
+        [page] = [
+            page
+            for page in briefing(SOURCE, [Chapter("A", "", settings, made_up(1, settings))], releasable=False)
+            if page.columns == ("Setting", "Value")
+        ]
+        assert (("Survey weight, kept as it is", "wt") in page.rows) is expected
+        assert ("Predictors, kept as they are", "age") in page.rows

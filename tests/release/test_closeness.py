@@ -3,12 +3,14 @@
 import html
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from synth_core.analysis.check.shape import first_rows
 from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.settings import make_settings
@@ -227,3 +229,17 @@ def _shows_what_tables_look_like(analysis, summary):
     assert (
         not AppTest.from_function(page, args=([replace(summary, first_rows=None)],)).run(timeout=30).expander
     )
+
+
+def test_the_first_rows_have_the_survey_weight_as_the_released_file_does():
+    frame = pd.DataFrame({"age": [1, 2, 3], "pay": [4.0, 5.0, 6.0], "wt": [7.0, 8.0, 9.0]})
+    analysis = SimpleNamespace(
+        settings=make_settings(outcome="pay", model="lognormal", predictors=("age",), weight="wt"),
+        loaded=Table("t.csv", frame),
+        used_rows=SimpleNamespace(complete=np.array([True, False, True])),
+        outcomes={"pay": SimpleNamespace(outcome_categories=None)},
+        synthetic=lambda result: {"pay": np.array([[4.5, 6.5]])},
+    )
+    look = first_rows(analysis, None)
+    assert look.columns == ["pay", "age", "wt"]
+    assert [row[1:] for row in look.rows] == [["1", "7"], ["3", "9"]]

@@ -26,7 +26,7 @@ def first_rows(analysis: AnyAnalysis[Any], result: AnyResult) -> FirstRows:
     """The first rows of the first synthetic table as text: the names of its columns, and their values."""
     names = [
         name
-        for name in dict.fromkeys((*analysis.settings.predictors, *analysis.loaded.public_columns))
+        for name in dict.fromkeys((*analysis.settings.kept_columns, *analysis.loaded.public_columns))
         if name not in analysis.outcomes
     ]
     kept = (

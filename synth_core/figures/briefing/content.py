@@ -327,7 +327,11 @@ def _settings(name: str, chapter: Chapter, internal: bool, hidden: bool) -> Page
         ]
     else:
         rows = [("Sensitive variable", s.outcome), *([("Model", family(s.model).label)] if fitted else [])]
-    rows.insert(len(chapter.blocks) or 1, ("Predictors, kept as they are", ", ".join(s.predictors) or "none"))
+    kept = [("Predictors, kept as they are", ", ".join(s.predictors) or "none")]
+    if s.weight and s.weight not in s.predictors:
+        kept.append(("Survey weight, kept as it is", s.weight))
+    place = len(chapter.blocks) or 1
+    rows[place:place] = kept
     for each in mechanisms:
         if not each.likelihood.samples:
             rows.append((f"Model of {each.label}", each.likelihood.model))
