@@ -42,7 +42,7 @@ def test_what_became_of_a_mechanism():
     words = difference(numbers(6.8, -0.02), numbers(1.0, -0.05), "q90")
     assert words == "ε 6.8 → 1; 90th percentile 2 % low → 5 % low"
     assert difference(numbers(6.8, -0.02), numbers(6.8, -0.02)) == ""
-    assert "off by 4 points → off by 9 points" in difference(numbers(1.0, 0.02), numbers(1.0, 0.02, gap=0.09))
+    assert "off by 4.0 points → off by 9.0 points" in difference(numbers(1.0, 0.02), numbers(1.0, 0.02, gap=0.09))
     assert difference(numbers(1.0, 0.02, n_datasets=3), numbers(1.0, 0.02)) == "ε 3 → 1"
 
 
@@ -77,6 +77,6 @@ def test_of_several_variables_the_one_that_is_furthest_off_and_the_associations(
 
     words = difference(several(0.04, 0.01, 0.03), several(0.02, 0.03, 0.05))
     assert words == (
-        "distribution functions off by 4 points (pay) → off by 3 points (age); "
+        "distribution functions off by 4.0 points (pay) → off by 3.0 points (age); "
         "associations off by 0.030 on average → off by 0.050 on average"
     )
