@@ -42,7 +42,9 @@ def test_what_became_of_a_mechanism():
     words = difference(numbers(6.8, -0.02), numbers(1.0, -0.05), "q90")
     assert words == "ε 6.8 → 1; 90th percentile 2 % low → 5 % low"
     assert difference(numbers(6.8, -0.02), numbers(6.8, -0.02)) == ""
-    assert "off by 4.0 points → off by 9.0 points" in difference(numbers(1.0, 0.02), numbers(1.0, 0.02, gap=0.09))
+    assert "off by 4.0 points → off by 9.0 points" in difference(
+        numbers(1.0, 0.02), numbers(1.0, 0.02, gap=0.09)
+    )
     assert difference(numbers(1.0, 0.02, n_datasets=3), numbers(1.0, 0.02)) == "ε 3 → 1"
 
 

@@ -19,6 +19,7 @@ from synth_core.figures.records import record_figures
 from synth_core.jobs.task import TaskInput
 from synth_core.jobs.tasks import MechanismTask
 from synth_core.system.entries import from_entry, to_entry
+from synth_core.system.number_text import points_at_most
 
 pytestmark = pytest.mark.stan
 BLOCKS = (
@@ -106,7 +107,7 @@ def test_rows_and_figures_show_them(found):
     assert [name for name, words in judged.items() if words.startswith("✗")] == [worst.part.name]
     if not summaries[0].numbers.problems:
         assert f"of {worst.part.name} off by" in rows[0]["verdict"]["reason"]
-    assert rows[0]["cells"]["gap"]["text"] == f"{100 * worst.distance:.1f} points ({worst.part.name})"
+    assert rows[0]["cells"]["gap"]["text"] == f"{points_at_most(worst.distance)} points ({worst.part.name})"
     figures = {f["key"]: f for f in record_figures(summaries, labels, ("sex", "pay"))}
     assert figures["pair"]["title"].endswith("sex and pay")
     assert len(figures["pair"]["table"]["rows"]) == 2 * len(figures["pair"]["traces"][0]["z"]) * len(
