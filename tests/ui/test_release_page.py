@@ -88,6 +88,24 @@ def test_the_very_table_that_a_plan_calls_historical_is_said_before_anything_is_
     assert f"promises {left}, not {promised}." in said and left == f"{promised} for given settings"
 
 
+def test_what_the_limit_would_refuse_is_said_in_the_place_of_the_charge(tmp_path):
+    """The page said that ε is charged with the checks, and they refused: of the tuning's own table there is no ρ."""
+    plan, table = planned(Cache(tmp_path), ("area",)), pupils(2)
+    own = table.fingerprint_of([column.name for column in plan.columns])
+    tuned = plan.tuned_on.model_copy(update={"fingerprint": own})
+    for change, why in (
+        ({"limit": 6.0}, "has no room for this release"),
+        ({"tuned_on": tuned, "limit_delta": 1e-6}, "no theorem gives the ρ of this release"),
+    ):
+        shown = AppTest.from_function(page, args=(plan.model_copy(update=change), table, None)).run(
+            timeout=60
+        )
+        assert not shown.exception
+        assert any(why in each.value.replace("\\", "") for each in shown.warning)
+        assert shown.checkbox[0].disabled and shown.button[0].disabled
+        assert not any("is charged with them" in each.value for each in shown.markdown)
+
+
 def plan_page(plan):
     from synth_core.ui.release.plan import show_plan
     from synth_core.ui.state import session

@@ -48,11 +48,16 @@ def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome 
     if lost := release_actions.lost(plan, table):
         st.warning(plain(lost), icon=":material/warning:")
     known = release_actions.charged(plan, table)
-    st.markdown(_look_words(plan, table, known))
+    refused = "" if known else release_actions.refused(plan, table)
+    if refused:
+        st.warning(plain(refused), icon=":material/warning:")
+    else:
+        st.markdown(_look_words(plan, table, known))
     if known is None:
         c.checkbox(
             "Yes, charge it",
             key=release_actions.confirmation(),
+            disabled=bool(refused),
             help="The same label looks at the same draw again, at no further charge.",
         )
     else:
@@ -62,6 +67,7 @@ def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome 
         on_click=session.attempt,
         args=("checks", release_actions.ask, True),
         disabled=release_job.state().busy
+        or bool(refused)
         or not (known or st.session_state.get(release_actions.confirmation())),
         type="secondary" if outcome else "primary",
         width="stretch",

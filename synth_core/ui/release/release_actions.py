@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,13 @@ import streamlit as st
 from synth_core.data.table import Table
 from synth_core.errors import FitError, InputError
 from synth_core.jobs.tasks import ReleaseTask
+from synth_core.mechanisms.composition import rho_of
+from synth_core.mechanisms.guarantees import Guarantee
 from synth_core.release.bounded_text import slug, words
 from synth_core.release.ledger.balances import Balance, Reservation
 from synth_core.release.ledger.by_release import by_release
 from synth_core.release.ledger.ledger import Ledger
+from synth_core.release.ledger.limit_room import check_room
 from synth_core.release.making.drawing import Request
 from synth_core.release.making.labels import ordinal, proposed_label
 from synth_core.release.making.outcome import ReleaseOutcome
@@ -101,19 +105,41 @@ def charged(plan: Plan, table: Table) -> Reservation | None:
 
 
 def lost(plan: Plan, table: Table) -> str:
-    """What a release of this table promises less than the plan says; empty as a rule. Read once of each table."""
+    """What a release of this table promises less than the plan says; empty as a rule."""
     if not _has_columns(plan, table):
         return ""
-    key = f"lost_{plan.digest[:12]}_{table.fingerprint}"
+    promised, left = plan.terms.guarantee, _promised(plan, table)
+    if left == promised:
+        return ""
+    return (
+        f"{table.name} is the table that the settings were tuned on, or has records of it, whatever the plan calls "
+        f"it. A release of it promises {left.label}, not {promised.label}."
+    )
+
+
+def _promised(plan: Plan, table: Table) -> Guarantee:
+    """What a release of this table promises; its records are compared once with those of the tuning."""
+    key = f"promised_{plan.digest[:12]}_{table.fingerprint}"
     if key not in st.session_state:
-        promised, left = plan.terms.guarantee, plan.standing(table).guarantee
-        st.session_state[key] = (
-            f"{table.name} is the table that the settings were tuned on, or has records of it, whatever the plan calls "
-            f"it. A release of it promises {left.label}, not {promised.label}."
-            if left != promised
-            else ""
-        )
-    return str(st.session_state[key])
+        st.session_state[key] = plan.standing(table).guarantee
+    promised: Guarantee = st.session_state[key]
+    return promised
+
+
+def refused(plan: Plan, table: Table) -> str:
+    """Why the limit of the series would refuse the charge of this table; empty where it would not, or is not known."""
+    balance = series_balance(plan.series)
+    if balance is None or not _has_columns(plan, table):
+        return ""
+    if balance.limit is None:  # that of the plan comes with the first release
+        balance = replace(balance, limit=plan.limit, count=plan.count or balance.count)
+    promised, epsilon = _promised(plan, table), plan.target_epsilon
+    try:
+        charged = epsilon * promised.charged(plan.datasets)
+        check_room(balance, charged, rho_of(promised, epsilon, plan.datasets), promised.label)
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 def _has_columns(plan: Plan, table: Table) -> bool:
