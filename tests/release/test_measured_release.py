@@ -192,7 +192,7 @@ def test_survey_weights_leave_as_they_were_written(state, kept):
     assert [c.role for c in plan.columns if c.name == "w"] == ["weight"]
     bad = weighted(2)
     bad.frame.loc[7, "w"] = 0
-    with pytest.raises(InputError, match=r"column 'w' are 0 or below \(first in row 8\)"):
+    with pytest.raises(InputError, match=r"column 'w' is 0 or below \(first in row 8\)"):
         release(Request(plan, None, bad))
     assert Ledger().balance("people").releases == 0
     outcome = release(Request(plan, None, weighted(2)))
@@ -313,9 +313,13 @@ def test_coverage_in_a_public_report_is_of_the_released_data_alone(state, tmp_pa
 
 def test_coverage_that_cannot_be_studied_is_refused_before_a_charge(state, kept):
     plan = planned(kept, "measured_laplace", limit=20.0)
-    of_units = plan.model_copy(update={"settings": plan.settings.model_copy(update={"unit_column": "area"})})
-    with pytest.raises(InputError, match="leaves the column of units out of the files"):
-        ReleasedCoverage(2).check(of_units)
+    for unit, why in (
+        ("house", "leaves the column of units out of the files"),
+        ("area", "It is a predictor"),
+    ):
+        settings = plan.settings.model_copy(update={"unit_column": unit})
+        with pytest.raises(InputError, match=why):
+            ReleasedCoverage(2).check(plan.model_copy(update={"settings": settings}))
     with pytest.raises(InputError, match="Simulated databases for coverage: 2 to"):
         ReleasedCoverage(0)
     assert Ledger().balance("people").releases == 0
