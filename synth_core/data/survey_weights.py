@@ -12,6 +12,7 @@ from synth_core.data.cells import ANY_NUMBER, written_as
 from synth_core.data.outcome import SMALLEST, check_exact
 from synth_core.data.table import Table
 from synth_core.errors import InputError
+from synth_core.system.number_text import number_of
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.bool_]
@@ -125,10 +126,9 @@ def read_weights(table: Table, name: str, rows: Rows) -> Array:
     ):
         at = np.flatnonzero(wrong & rows)
         if at.size:
-            counted = "1 survey weight" if at.size == 1 else f"{at.size:,} survey weights"
             verb = "is" if at.size == 1 else "are"
             raise InputError(
-                f"{counted} in column '{name}' {verb} {said} (first in row {at[0] + 1:,}). A record of the "
+                f"{number_of(at.size, 'survey weight')} in column '{name}' {verb} {said} (first in row {at[0] + 1:,}). A record of the "
                 "sample stands for itself at least: correct the weights, or leave these rows out of the file."
             )
     return np.asarray(values[rows])

@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from synth_core.analysis.measured.variable import Array, Codes, Variable
 from synth_core.models.bracketed import codes_of
@@ -29,7 +30,7 @@ class FineBins:
     bracket: Codes
 
     @property
-    def alone(self) -> np.ndarray:
+    def alone(self) -> NDArray[np.bool_]:
         """Whether each is of one value."""
         return np.diff(self.edges) == 0
 

@@ -30,7 +30,7 @@ from synth_core.analysis.records.blocks import (
 )
 from synth_core.analysis.records.disclosure import average_disclosure
 from synth_core.analysis.records.discretise import DiscretisedTables
-from synth_core.analysis.records.feasible import refusal
+from synth_core.analysis.records.feasible import require_feasible
 from synth_core.analysis.records.fitted_parts import FittedParts, naming, of_all
 from synth_core.analysis.records.judge import Judge
 from synth_core.analysis.records.measures import average
@@ -287,9 +287,7 @@ class RecordsAnalysis:
             If the mechanism, a block or its values cannot be used; the block is named.
         """
         started, mechanism = time.perf_counter(), find_mechanism(key)
-        require_several(mechanism)
-        if why := refusal(mechanism, self.settings, self.blocks, self.reference is not None):
-            raise InputError(why)
+        require_feasible([key], self.settings, self.blocks, self.reference is not None)
         for part, each in zip(self.parts, self.analyses(False), strict=True):
             with naming(part):  # before the first fit: what a later block refuses is not said minutes after
                 _ = each.model
