@@ -128,8 +128,9 @@ def read_weights(table: Table, name: str, rows: Rows) -> Array:
         if at.size:
             verb = "is" if at.size == 1 else "are"
             raise InputError(
-                f"{number_of(at.size, 'survey weight')} in column '{name}' {verb} {said} (first in row {at[0] + 1:,}). "
-                "A record of the sample stands for itself at least: correct the weights, or leave these rows out of the file."
+                f"{number_of(at.size, 'survey weight')} in column '{name}' {verb} {said} "
+                f"(first in row {at[0] + 1:,}). A record of the sample stands for itself at least: correct the weights, "
+                "or leave these rows out of the file."
             )
     return np.asarray(values[rows])
 
