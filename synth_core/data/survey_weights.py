@@ -129,8 +129,8 @@ def read_weights(table: Table, name: str, rows: Rows) -> Array:
             verb = "is" if at.size == 1 else "are"
             raise InputError(
                 f"{number_of(at.size, 'survey weight')} in column '{name}' {verb} {said} "
-                f"(first in row {at[0] + 1:,}). A record of the sample stands for itself at least: correct the weights, "
-                "or leave these rows out of the file."
+                f"(first in row {at[0] + 1:,}). A record of the sample stands for itself at least: correct the "
+                "weights, or leave these rows out of the file."
             )
     return np.asarray(values[rows])
 
