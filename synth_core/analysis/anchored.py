@@ -19,7 +19,6 @@ from synth_core.analysis.counts import (
     counting_model,
     greatest_share,
     noisy_margins,
-    order_scores,
     shares_given,
     spread_draws,
     within_brackets,
@@ -251,7 +250,7 @@ class AnchorBuilder:
         self.fits.on_draw()
         counts = noisy_margins(self.fits, share * s.record_epsilon, self.rng(53))
         rng = self.rng(54)
-        shares = shares_given(counts, source, order_scores(cells))
+        shares = shares_given(counts, source, cells.order_scores)
         codes, within = spread_draws(shares, rng), rng.random(len(shares))
         if isinstance(cells, Bracketed):
             within = within_brackets(cells.edges, shares, codes, within)

@@ -20,7 +20,6 @@ from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.mechanisms.noise import laplace
 from synth_core.models import BY_BRACKETS, build_model
 from synth_core.models.categories import OfCategories
-from synth_core.models.ordered import OrderedLogit
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -137,15 +136,6 @@ def _along(values: Array) -> Array:
     return np.clip(apart, -FARTHEST, FARTHEST)[:, None]
 
 
-def order_scores(cells: OfCategories) -> Array:
-    """The place of each category in their order, in deviations of equal shares; 0 for all where there is no order."""
-    if not isinstance(cells, OrderedLogit) or cells.n_ordered < 3:
-        return np.zeros(cells.n_categories)
-    place = np.arange(cells.n_ordered)
-    scores = (place - place.mean()) / place.std()
-    return np.where(cells.place < 0, 0.0, scores[cells.place])
-
-
 def _public(column: pd.Series, categorical: bool) -> tuple[Codes, int]:
     numeric = pd.api.types.is_numeric_dtype(column) and not categorical
     if numeric and column.nunique() > FEW_VALUES:
@@ -233,7 +223,7 @@ def shares_given(counts: NoisyCounts, source: Fits, scores: Array) -> Array:
     source : Fits
         It has the predictors of the records, or where these are sensitive too what an anchor says of them.
     scores : array of shape (n_categories,)
-        Where each category stands in their order, see `order_scores`.
+        Where each category stands in their order, see `OfCategories.order_scores`.
     """
     by = levels(source)
     n_categories = counts.tables[0].shape[1]

@@ -21,7 +21,6 @@ from synth_core.engine.sampling import Diagnostics, Posterior
 from synth_core.errors import InputError
 from synth_core.models import Model, OwnProgram
 from synth_core.models.categories import OfCategories
-from synth_core.models.ordered import OrderedLogit
 from synth_core.system import limits
 from synth_core.system.number_text import measured
 
@@ -197,7 +196,7 @@ def check_model(
 
 def in_no_order(model: Model) -> bool:
     """Whether it is a model of categories of which none is above another: two are in an order either way."""
-    return isinstance(model, OfCategories) and not isinstance(model, OrderedLogit) and model.n_categories > 2
+    return isinstance(model, OfCategories) and not model.ordered_categories and model.n_categories > 2
 
 
 def _distance_by_chance(shares: Array, n: int, rng: np.random.Generator) -> float:

@@ -163,6 +163,7 @@ class Model(ABC):
     widest_spread: ClassVar[float] = math.inf  # that a guess may have
     discrete: bool = False
     ordered: ClassVar[bool] = True  # its values are amounts: they have ranges, a radius and percentiles
+    ordered_categories: ClassVar[bool] = False  # it models categories of which each is above another
     block_elements: ClassVar[int] = BLOCK_ELEMENTS  # draws x records that log_lik is best asked for at once
     searches: ClassVar[bool] = False  # it knows a search for modes of its own, `unseen`
     cheap_log_lik: ClassVar[bool] = True  # log_lik costs little: bounds may ask for some of it twice

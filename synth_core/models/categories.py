@@ -65,6 +65,11 @@ class OfCategories(Model):
         return np.r_[INTERCEPT_SCALE * prior, slopes]
 
     @property
+    def order_scores(self) -> Array:
+        """The place of each category in their order, in deviations of equal shares; 0 where there is no order."""
+        return np.zeros(self.n_categories)
+
+    @property
     @abstractmethod
     def n_coordinates(self) -> int:
         """How many parameters are free."""

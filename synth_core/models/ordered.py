@@ -37,6 +37,7 @@ class OrderedLogit(OfCategories):
     name = "ordered"
     label = "Ordered logit regression"
     program = "ordered.stan"
+    ordered_categories = True
     adapt_delta = 0.99
     estimated = False  # its steps are short where predictors tell much: then it takes minutes
     uses: ClassVar[frozenset[str]] = frozenset({"categories"})
@@ -68,6 +69,14 @@ class OrderedLogit(OfCategories):
             if self.point_mass_category is None
             else np.insert(places[:-1], self.point_mass_category, -1)
         )
+
+    @property
+    def order_scores(self) -> Array:
+        if self.n_ordered < 3:
+            return super().order_scores
+        place = np.arange(self.n_ordered)
+        scores = (place - place.mean()) / place.std()
+        return np.where(self.place < 0, 0.0, scores[self.place])
 
     def stan_data(self, weights: Array, censoring: Censoring | None = None) -> StanData:
         kept = self.kept(weights, censoring)

@@ -17,7 +17,6 @@ from synth_core.analysis.counts import (
     laplace,
     levels,
     noisy_margins,
-    order_scores,
     shares_given,
     trend_columns,
     within_brackets,
@@ -187,7 +186,7 @@ def test_shares_keep_the_margins_that_were_counted(cache, monkeypatch, own):
     monkeypatch.setattr(counting, "LEVEL_SCALE", 50.0)
     fits = analysis_of(people(), cache, **own).fits
     counts = replace(noisy_margins(fits, 1.0, np.random.default_rng(0)), deviation=0.0)
-    shares = shares_given(counts, fits, order_scores(counting.counting_model(fits)))
+    shares = shares_given(counts, fits, counting.counting_model(fits).order_scores)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     for (codes, n), table in zip(levels(fits), counts.tables, strict=True):
         kept = np.stack([shares[codes == level].sum(axis=0) for level in range(n)])
@@ -269,7 +268,7 @@ def test_a_trend_by_an_earlier_number_is_of_those_who_have_one(apart, cache):
     groups, off = (none, ~none & (pay > high), ~none & (pay < low)), []
     for seed in range(4):
         counts = noisy_margins(fits, 0.2, np.random.default_rng(seed))
-        told = shares_given(counts, fits, order_scores(counting_model(fits))) @ np.arange(6)
+        told = shares_given(counts, fits, counting_model(fits).order_scores) @ np.arange(6)
         off.append([told[rows].mean() - grade[rows].mean() for rows in groups])
     assert np.abs(np.mean(off, axis=0)).max() < 0.3
 

@@ -24,7 +24,6 @@ from synth_core.data.units import LARGEST_CLASS, size_column, unit_sizes
 from synth_core.errors import InputError
 from synth_core.models import family
 from synth_core.models.bracketed import with_zero_alone
-from synth_core.models.ordered import OrderedLogit
 
 BOUNDED_CELLS = 20  # of a number of which bounds are declared and no edges
 FEW_VALUES = 20  # of a public number, each a cell of its own; one of more values is cut at its own quantiles
@@ -275,7 +274,7 @@ def _variable(fits: Fits, missing: bool, label: str) -> Variable:
     s = fits.settings
     if s.outcome_categories is not None:
         n = len(s.outcome_categories)
-        ordered = None if n >= MAYBE_ORDERED or isinstance(fits.model, OrderedLogit) else False
+        ordered = None if n >= MAYBE_ORDERED or fits.model.ordered_categories else False
         return Variable(s.outcome, n, (), ordered, missing)
     require_brackets(s, label)
     edges = tuple(float(edge) for edge in s.bracket_edges)

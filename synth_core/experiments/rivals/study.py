@@ -30,7 +30,6 @@ from synth_core.experiments.rivals.registry import RIVALS, RivalSpec, all_asked,
 from synth_core.experiments.rivals.slopes import slopes
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism, require_several
 from synth_core.models import family
-from synth_core.models.ordered import OrderedLogit
 from synth_core.system.cache import Cache, content_key
 from synth_core.system.code_version import code_version
 
@@ -283,7 +282,7 @@ class _Runner:
             self.whole.table.frame,
             made.frame,
             as_predictors(self.whole.parts),
-            [block.name for block in self.study.blocks if issubclass(family(block.model), OrderedLogit)],
+            [block.name for block in self.study.blocks if family(block.model).ordered_categories],
             tables.weights,
         )
         mine, theirs = next(iter(steepest.values()), (nan, nan))
