@@ -65,6 +65,7 @@ def test_same_seed_same_numbers_and_other_settings_share_fits(cache, tmp_path):
     assert beta_comparison(cache, scale=0.6).run("unweighted").cached is True  # c is not its own
 
 
+@pytest.mark.slow
 def test_every_example_runs_with_its_defaults(kept):
     for example in EXAMPLES.values():
         rows = None if example.simulate is None else 300

@@ -40,6 +40,7 @@ def ordered(found):
     }
 
 
+@pytest.mark.slow
 def test_fatigue(cache):
     data = pd.read_csv(shared_file("fatigue.csv"))
     train = data[data["train"] == 1]

@@ -225,6 +225,7 @@ def test_a_replaced_value_has_the_weight_of_the_new_value_under_a_frozen_map(rng
     assert analysis.run("weighted").epsilon_replace == pytest.approx(best, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.stan
 def test_income_of_a_household_replaced(kept):
     """Predictors are public: 2 max |t(x') - t(x)| is about 34 there, and the range over draws below 4."""

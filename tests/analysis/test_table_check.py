@@ -168,6 +168,7 @@ def test_pairs_of_a_value_that_is_too_frequent_by_itself_are_not_named(rng):
     assert not found.combinations
 
 
+@pytest.mark.slow
 def test_two_samples_of_one_population_have_nothing_that_stands_out():
     """300 pairs of samples with rare combinations: ALPHA of them at most may have an unlikely one.
 

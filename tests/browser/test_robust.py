@@ -40,7 +40,6 @@ def test_names_from_a_file_are_only_names(new_page, tmp_path):
     page.get_by_role("combobox", name="Role of z").wait_for()
 
 
-@pytest.mark.journey
 def test_tabs_of_one_browser_keep_in_step(new_page):
     first = new_page()
     version = painted(first)

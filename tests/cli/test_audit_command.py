@@ -97,6 +97,7 @@ def test_an_audit_of_a_confidential_file_is_marked(capsys, tmp_path, state):
     assert "INTERNAL" not in audited(capsys, *arguments, "--public")
 
 
+@pytest.mark.slow
 def test_a_finished_run_and_its_table(capsys, state):
     run(capsys, "compare", *TABLE, *QUICK, "--mechanism", "unweighted", "--seed", "4")
     _, listed, _ = run(capsys, "runs", "list")

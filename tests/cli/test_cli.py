@@ -199,6 +199,7 @@ def test_same_seed_same_numbers(tmp_path):
     assert numbers() == numbers()
 
 
+@pytest.mark.slow
 def test_all_twelve_and_a_composed_one():
     done = cli("compare", "example:beta", "--rows", "300", "--bounds", "0", "1", "--format", "json", *QUICK,
                "--mechanism", *MECHANISMS, "count/censored")  # fmt: skip

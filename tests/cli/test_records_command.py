@@ -31,6 +31,7 @@ def blocks(*texts):
     return [part for text in texts for part in ("--block", text)]
 
 
+@pytest.mark.slow
 @pytest.mark.stan
 def test_a_joint_row_and_one_for_each_block(file, capsys):
     command = ["compare", file, *blocks(SEX, WORK, PAY), "--share", "pay=0.6", "--predictors", "area", *QUICK,
@@ -132,6 +133,7 @@ def test_tuning_of_blocks_divides_epsilon_and_reaches_every_variable(file, capsy
     assert "pay: ε = " in out
 
 
+@pytest.mark.slow
 @pytest.mark.stan
 def test_a_map_of_blocks(file, capsys):
     asked = [

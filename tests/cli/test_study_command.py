@@ -124,6 +124,7 @@ def test_table_1_of_censor_with_40_replicates(capsys):
     assert "times less" in found["baseline"]
 
 
+@pytest.mark.slow
 def test_databases_like_a_table_with_zeros_and_another_unit(capsys, tmp_path):
     """The options of `compare` reach the fit that databases are simulated from, and every replicate."""
     rng = np.random.default_rng(1)

@@ -84,6 +84,7 @@ def test_whatever_goes_wrong_while_columns_are_described_is_said(monkeypatch):
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_long_reading_ends_at_its_limit(monkeypatch):
     monkeypatch.setattr(limits, "READ_SECONDS", 2)
     started = time.monotonic()

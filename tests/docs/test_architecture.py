@@ -5,6 +5,8 @@ import functools
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import PYTHON, ROOT
 
 PACKAGE = ROOT / "synth_core"
@@ -59,6 +61,7 @@ def test_layers_hold_and_no_room_has_a_circle():
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_each_library_has_one_door():
     wrong = [
         f"{path.relative_to(PACKAGE)} imports {library}"

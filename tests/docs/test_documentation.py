@@ -85,6 +85,7 @@ def test_the_citation_and_the_pages_name_the_same_papers():
             assert str(paper.get("year", "")) in flat
 
 
+@pytest.mark.slow
 def test_help_of_every_command_is_whole():
     done = subprocess.run(
         [sys.executable, "-m", "synth_core", "--help"], cwd=ROOT, capture_output=True, text=True

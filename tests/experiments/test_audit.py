@@ -297,6 +297,7 @@ def test_missing_values_and_whole_numbers_keep_their_rows():
 # -- how it runs ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_audit(monkeypatch):
     monkeypatch.setattr(neighbour_runs, "MIN_DRAWS", 1_000)
     first, second, third = (audited(small(seed=seed), "unweighted", 1_000) for seed in (1, 1, 2))
@@ -304,6 +305,7 @@ def test_the_same_seed_gives_the_same_audit(monkeypatch):
     assert first[REMOVED].findings != third[REMOVED].findings
 
 
+@pytest.mark.slow
 def test_weights_from_the_table_and_from_the_map_are_both_audited(monkeypatch):
     """The scalar weight of the table itself is set by the outlier, so without it another one is used."""
     monkeypatch.setattr(neighbour_runs, "MIN_DRAWS", 1_000)
@@ -345,6 +347,7 @@ def test_a_fit_that_has_not_converged_is_not_judged(monkeypatch):
     assert line.verdict == NOT_JUDGED and "not converged" in line.why
 
 
+@pytest.mark.slow
 def test_range_claims_are_judged_only_where_they_claim(monkeypatch):
     monkeypatch.setattr(neighbour_runs, "MIN_DRAWS", 1_000)
     lines = audited(small(scale=1.0), "range_truncated", 1_000)

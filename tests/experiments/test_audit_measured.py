@@ -90,7 +90,9 @@ def tables_of_the_data(monkeypatch):
     monkeypatch.setattr(measuring, "candidates", chosen)
 
 
-@pytest.mark.parametrize("fault", [less_noise, bins_of_the_table, tables_of_the_data])
+@pytest.mark.parametrize(
+    "fault", [less_noise, pytest.param(bins_of_the_table, marks=pytest.mark.slow), tables_of_the_data]
+)
 def test_a_fault_is_found(fault, monkeypatch):
     """Each shows in nearly every run: of 1,000 the lower bound reaches 4, and 1 is claimed."""
     fault(monkeypatch)

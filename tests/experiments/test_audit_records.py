@@ -104,6 +104,7 @@ def test_another_whole_record_is_another_one_in_every_variable(analysis):
     ]  # the value of w of the first is missing
 
 
+@pytest.mark.slow
 def test_the_alternative_moves_the_sum_of_terms_most(analysis):
     """Against every candidate by itself, with the formula written out."""
     trials = _Trials(analysis, analysis.run("anchored"), REPLACED, 1_000)

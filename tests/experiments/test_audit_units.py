@@ -111,6 +111,7 @@ def test_the_log_ratio_of_two_tables_is_the_sum_of_the_terms_of_a_unit(relation)
     assert max(moved) > 0.01  # the pilot read some units, which the fit does not
 
 
+@pytest.mark.slow
 def test_the_largest_unit_is_tried_and_the_histogram_of_it_keeps_its_epsilon(monkeypatch):
     """Three of at most four records replaced move noisy counts by 3ε/4, and by 3ε if each had all of it."""
     request = AuditRequest(("histogram",), 1_000)
@@ -123,6 +124,7 @@ def test_the_largest_unit_is_tried_and_the_histogram_of_it_keeps_its_epsilon(mon
     assert run_audit(households(), request).lines[1].verdict == VIOLATED
 
 
+@pytest.mark.slow
 def test_what_replacing_a_unit_costs_is_not_measured_and_not_audited():
     lines = run_audit(households(), AuditRequest(("weighted",), 1_000)).lines
     assert [line.relation for line in lines] == [REMOVED]
@@ -137,6 +139,7 @@ def test_a_line_says_that_all_records_of_a_unit_differ():
     ]
 
 
+@pytest.mark.slow
 def test_the_power_that_was_said_holds_where_the_largest_unit_is_tried_too():
     """A fourth neighbour shares the error, and what is measured has one line: both were counted as of records."""
     names = ("weighted", "histogram")

@@ -74,7 +74,7 @@ def clusters(rng, n_units):
     return pd.DataFrame({"x": x, "z": z, "home": [f"h{k}" for k in unit], "w": 1 + rng.random(len(unit))})
 
 
-@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("weight", [pytest.param(None, marks=pytest.mark.slow), "w"])
 def test_variances_between_units_against_simulation(weight):
     """400 samples of 200 units: variances are those of the estimates, within the error of a variance (4 of them).
 

@@ -320,6 +320,7 @@ def test_search_says_when_nothing_reaches_it_and_finds_windows():
 # -- points ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.stan
 def test_a_band_costs_no_refit_and_is_the_spread_of_releases(cache, monkeypatch):
     analysis = Analysis(load_example("beta", 200), settings(), cache)
@@ -419,6 +420,7 @@ def test_limits_cover_the_default_map():
     assert limits.MAX_SWEEP_POINTS >= 100
 
 
+@pytest.mark.slow
 def test_what_a_point_takes_is_of_all_its_data_sets_and_so_is_what_is_expected(cache):
     """The seconds of its fit alone stood there, and a search over noisy tables took 20 times what the page had said."""
     table = Table("people", pd.DataFrame({"pay": np.random.default_rng(1).lognormal(2, 0.4, 400)}))

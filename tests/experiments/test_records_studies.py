@@ -72,6 +72,7 @@ def test_databases_follow_the_table_s_own_relations(whole):
     assert records_design(shifted).identity != design.identity
 
 
+@pytest.mark.slow
 def test_a_replicate_is_the_records_analysis_of_its_database(whole, cache):
     study = study_like(whole, ["weighted", "censored"], [6.0], [0.7], [200], 2)
     [case] = study.cases

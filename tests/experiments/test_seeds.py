@@ -37,6 +37,7 @@ def test_fresh_processes(here, salt):
     assert json.loads(done.stdout) == here
 
 
+@pytest.mark.slow
 def test_loky(here, tmp_path):
     with LokyBackend(2, tmp_path / "work") as backend:
         assert {TASKS[a.index]: a.value for a in backend.run(checksums, TASKS)} == here

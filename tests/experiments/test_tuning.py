@@ -286,6 +286,7 @@ def test_fits_that_failed_count_as_missing_the_target_in_the_interval_too(kept):
     assert _interval(check, target, Trial(0.5, 0.5, 75, 75))[1] == 1.0
 
 
+@pytest.mark.slow
 def test_a_point_that_cannot_reach_its_target_makes_no_further_fit(cache):
     """Of a mechanism that measures noisy tables a search made all fits of each setting, however far it was off."""
     table = Table("people", pd.DataFrame({"pay": np.random.default_rng(1).lognormal(2, 0.4, 400)}))

@@ -127,6 +127,7 @@ def test_output_that_ends_early_is_refused(tmp_path):
 # -- a lane ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_lane_outlives_a_job_that_has_no_room(tmp_path, monkeypatch):
     """Its thread once died of the error, and every later job waited for ever."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))

@@ -82,6 +82,7 @@ def test_what_needs_no_fit_is_begun_first(manager):
     manager.drop("first")
 
 
+@pytest.mark.slow
 def test_two_sessions_share_one_job(manager):
     first = request(manager, "a", TABLE, settings(), ["unweighted", "weighted"])
     second = request(manager, "b", TABLE, settings(), ["unweighted", "weighted"])
@@ -90,6 +91,7 @@ def test_two_sessions_share_one_job(manager):
     assert first[1].answer.numbers.epsilon < first[0].answer.numbers.epsilon
 
 
+@pytest.mark.slow
 def test_a_stored_result_is_shown_before_a_worker_is_there(manager):
     asked = (TABLE, settings(seed=31), ["unweighted"])
     jobs = request(manager, "a", *asked)
@@ -144,6 +146,7 @@ def test_cancel_spares_what_another_session_wants(manager):
     assert anew.state == "cancelled"
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_replaced_and_its_job_run_again(manager):
     [slow] = request(manager, "a", TABLE, settings(seed=14, draws=20_000, warmup=20_000), ["unweighted"])
     [other] = request(manager, "b", TABLE, settings(seed=15), ["unweighted"])
@@ -211,6 +214,7 @@ def one_lane():
     manager.close()
 
 
+@pytest.mark.slow
 def test_a_map_makes_room_for_a_slider_and_then_goes_on(one_lane):
     tasks = background(0.3, 0.4, seed=21, **LONG)
     points = one_lane.submit("a-map", tasks)
@@ -226,6 +230,7 @@ def test_a_map_makes_room_for_a_slider_and_then_goes_on(one_lane):
     eventually(lambda: not samplers(one_lane), 3)
 
 
+@pytest.mark.slow
 def test_a_study_gives_way_and_is_not_lost(one_lane):
     """Its fits know nothing of the request: their samplers are ended, which is no failure."""
     asked = StudyRequest("like", 4, 1, ("censored",), (5.0,), (3000,))
@@ -248,6 +253,7 @@ def test_a_worker_that_ends_while_it_gives_way_is_no_loss(one_lane):
         job.state = "cancelled"  # so that no lane takes it
 
 
+@pytest.mark.slow
 def test_a_map_stops_and_resumes_without_losing_points(one_lane):
     tasks = background(0.3, 0.5, 0.7, 0.9, seed=23)
     first = one_lane.submit("b-map", tasks)
@@ -270,6 +276,7 @@ def test_a_map_stops_and_resumes_without_losing_points(one_lane):
         restarted.close()
 
 
+@pytest.mark.slow
 def test_inverse_tuning_runs_as_a_job_with_progress_and_cancel(one_lane):
     target = EpsilonTarget(2.0)
     [job] = one_lane.submit(

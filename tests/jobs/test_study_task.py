@@ -49,6 +49,7 @@ def test_databases_like_the_table_and_their_violins(cache):
     assert off["layout"]["yaxis"]["title"]["text"].endswith("(percentage points)")
 
 
+@pytest.mark.slow
 def test_intervals_of_databases_like_the_table(cache):
     """The same numbers as the engine's; R = 4 says nothing of coverage itself."""
     whole = analysis(cache)

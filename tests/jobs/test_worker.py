@@ -1,5 +1,7 @@
 """What a worker process keeps between jobs: the table's columns, never a setting."""
 
+import pytest
+
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.settings import make_settings
 from synth_core.data.examples import load_example
@@ -9,6 +11,7 @@ from synth_core.jobs.tasks import MechanismTask
 from synth_core.system.cache import Cache
 
 
+@pytest.mark.slow
 def test_jobs_of_one_table_share_its_columns_and_nothing_else(tmp_path, monkeypatch):
     monkeypatch.setenv("SYNTH_RESULTS_DIR", str(tmp_path / "results"))
     worker._prepared.clear()

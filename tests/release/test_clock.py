@@ -68,6 +68,7 @@ def test_charges_stay_in_order_and_add_up(tmp_path, at):
     ledger.close()
 
 
+@pytest.mark.slow
 @pytest.mark.stan
 def test_a_plan_from_the_future_releases_and_repeats(tmp_path, at, monkeypatch, capsys):
     monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))

@@ -58,6 +58,9 @@ def occupations(rng, design):
 
 VARIABLES = {"categories": (categories, 1.0), "counts": (counts, 1.0), "hundreds": (hundreds, 100.0)}
 VARIABLES |= {"grades": (grades, 1.0), "occupations": (occupations, 1.0)}
+EACH = [
+    pytest.param(name, marks=[pytest.mark.slow] if name in ("grades", "counts") else []) for name in VARIABLES
+]
 
 
 def own_values(variable, seed, handed_over=0.0):
@@ -71,7 +74,7 @@ def own_values(variable, seed, handed_over=0.0):
     return copy_tests(confidential, synthetic[None], design, step, (), np.random.default_rng(0))[0]
 
 
-@pytest.mark.parametrize("variable", VARIABLES)
+@pytest.mark.parametrize("variable", EACH)
 def test_independent_draws_pass_whatever_the_predictors_say(variable):
     """Four tables: the smallest p is below 1e-3 once in 250 of such fours, with a p that is uniform."""
     found = [own_values(variable, seed) for seed in range(4)]
@@ -79,7 +82,7 @@ def test_independent_draws_pass_whatever_the_predictors_say(variable):
     assert not any(test.refused for test in found)
 
 
-@pytest.mark.parametrize("variable", VARIABLES)
+@pytest.mark.parametrize("variable", EACH)
 def test_values_of_one_record_in_ten_are_found(variable):
     assert all(own_values(variable, seed, handed_over=0.1).refused for seed in range(2))
 

@@ -125,6 +125,7 @@ def test_a_map_with_changed_members_is_refused_in_words(planned, name):
     assert "Error" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_map_is_read_apart_before_the_server_reads_it(planned, monkeypatch):
     plan, content, _ = planned
     require_sound_map(plan, content)

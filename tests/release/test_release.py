@@ -594,6 +594,7 @@ def test_several_data_sets_cost_several_times(store, state):
     assert files["synthetic_1.csv"] != files["synthetic_2.csv"]
 
 
+@pytest.mark.slow
 def test_each_data_set_of_a_release_is_a_draw_of_a_chain_of_its_own(store, state, monkeypatch):
     """Draws of one chain are not independent, and m data sets cost m times one only where they are."""
     seen = []
@@ -831,6 +832,7 @@ def test_a_plan_as_risk_reference_of_a_comparison(state, tmp_path, capsys):
     assert capsys.readouterr().out.count("weighted") >= 2
 
 
+@pytest.mark.slow
 def test_the_script_in_the_internal_bundle_repeats_the_run(plan_file, tmp_path, capsys):
     data = tmp_path / "month.csv"
     load_example("beta", 150, 50).frame.to_csv(data, index=False)

@@ -313,6 +313,7 @@ def reserve_one(ledger, name):
     ledger.reserve("income", name, 1.0, details(name))
 
 
+@pytest.mark.slow
 def test_processes_at_once_cannot_spend_the_last_of_the_budget_twice(ledger):
     found = race(ledger.directory, reserve_one, 8)
     assert found.count("reserved") == 10  # of a limit of 10

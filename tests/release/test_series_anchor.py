@@ -116,6 +116,7 @@ def test_a_series_may_begin_with_noisy_counts(series, capsys):
         ]
 
 
+@pytest.mark.slow
 def test_a_release_of_other_variables_of_the_series_is_no_anchor(series, capsys):
     frame = pd.read_csv(series / "1.csv").rename(columns={"x": "y"})
     frame.to_csv(series / "other.csv", index=False)
@@ -129,6 +130,7 @@ def test_a_release_of_other_variables_of_the_series_is_no_anchor(series, capsys)
     assert "pilot on 125 of the 500 records" in report(series, 2)
 
 
+@pytest.mark.slow
 def test_a_draw_that_is_too_vague_is_charged_once_for_each_label(series, capsys):
     table = pd.read_csv(series / "1.csv").head(24)
     table.to_csv(series / "1.csv", index=False)
@@ -184,6 +186,7 @@ def test_a_sum_without_rho_where_a_release_has_none():
     assert rho_of(guarantees()["weights_seen"], 2.0, 1) is None
 
 
+@pytest.mark.slow
 def test_months_under_a_limit_by_zcdp(series, capsys):
     plan = json.loads((series / "plan.json").read_text())
     (series / "plan.json").write_text(json.dumps(plan | {"limit": 17.0, "limit_delta": 1e-6}))

@@ -170,6 +170,7 @@ def test_another_map_or_a_damaged_one_is_refused(planned):
             load_maps(other, wrong)
 
 
+@pytest.mark.slow
 def test_the_command_line_plans_weights_and_releases(tmp_path, state, capsys):
     for seed in (1, 2, 5):
         people(seed).frame.to_csv(tmp_path / f"{seed}.csv", index=False)

@@ -72,6 +72,7 @@ def test_experiments_have_versions_of_their_own(project):
     assert code_version("experiments/audit") != code_version()
 
 
+@pytest.mark.slow
 def test_without_words_every_file_computes_the_same():
     def plain(source):
         tree = ast.parse(source)

@@ -158,6 +158,7 @@ def test_a_scheduler_without_workers_is_refused(cluster):
         open_backend(None, warm_up)
 
 
+@pytest.mark.slow
 def test_an_address_where_nothing_answers(monkeypatch, capsys):
     from synth_core.system.backend import cluster as room
 

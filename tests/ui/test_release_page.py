@@ -346,6 +346,7 @@ def test_a_cancelled_release_is_told_of_once_its_charge_no_longer_changes(tmp_pa
     assert not at.exception and at.text[0].value == "Cancelled. False" and not at.info
 
 
+@pytest.mark.slow
 def test_the_next_release_of_a_series_is_proposed_under_a_label_that_is_free(tmp_path):
     """Every one was proposed as the first."""
     plan, table = planned(Cache(tmp_path), ("area",)), pupils(2)

@@ -226,6 +226,7 @@ def test_a_slow_rival_ends_with_its_request(cache, monkeypatch):
     assert children[0].poll() is not None
 
 
+@pytest.mark.slow
 def test_a_rival_apart_answers_as_here(cache, monkeypatch):
     """A real child process; that it fails is told in its words."""
     problem, asked = problem_for_map(analysis(cache, rows=100), ()), one("histogram", 1.0).asked
