@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
+import select
 import sys
 from typing import Any
 
@@ -78,7 +80,9 @@ def main(argv: list[str] | None = None, own_files: bool = False) -> int:
     try:
         args = _parser().parse_args(argv)
         with temporary_files() if own_files else contextlib.nullcontext():
-            return int(args.run(args))
+            status = int(args.run(args))
+        sys.stdout.flush()  # a reader that has gone is told here
+        return status
     except InputError as error:
         print(f"error: {visible(str(error))}", file=sys.stderr)
         return EXIT_BAD_INPUT
@@ -86,5 +90,21 @@ def main(argv: list[str] | None = None, own_files: bool = False) -> int:
         print(f"failed: {visible(str(error))}", file=sys.stderr)
         return EXIT_FAILED
     except OSError as error:
+        if _nobody_reads():
+            return EXIT_FAILED
         print(f"failed: {files.explain(error, 'A file or a directory')}", file=sys.stderr)
         return EXIT_FAILED
+
+
+def _nobody_reads() -> bool:
+    """Whether the output goes to a program that has ended, as `head` does; nothing more is written to it then."""
+    try:
+        output = sys.stdout.fileno()
+    except OSError:  # it is kept in this process
+        return False
+    waiting = select.poll()
+    waiting.register(output, 0)
+    if not any(event & select.POLLERR for _, event in waiting.poll(0)):
+        return False
+    os.dup2(os.open(os.devnull, os.O_WRONLY), output)
+    return True

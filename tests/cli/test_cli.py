@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import os
 import subprocess
 from types import SimpleNamespace
 
@@ -273,3 +274,13 @@ def test_the_records_of_a_pilot_are_no_base_of_the_share_that_is_clamped():
     assert clamped_words(summary_numbers.numbers([few], mechanism="anchored", n_records=501)).startswith(
         " 0.80%"
     )
+
+
+def test_a_reader_that_has_read_enough_is_no_fault():
+    """As `head` is: it was said that a file cannot be written, and that it is to be done again."""
+    reads, writes = os.pipe()
+    os.close(reads)
+    with os.fdopen(writes, "w") as pipe:
+        command = [PYTHON, "-m", "synth_core", "ledger", "show"]
+        done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, check=False, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (1, b"")
