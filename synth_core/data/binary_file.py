@@ -24,6 +24,7 @@ from synth_core.system import limits
 PARQUET = ".parquet"
 WHOLE_NUMBERS = 2**53  # beyond, a floating-point number would round them
 STATISTICAL = (".dta", ".sav", ".zsav", ".sas7bdat", ".xpt")
+XPT_RECORD = 80  # bytes
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,11 @@ def read_statistical(content: bytes, suffix: str, name: str, encoding: str | Non
     Codes with a label each become their labels in a Stata file, as Stata shows them; where only some have one (9999999:
     Refused) the column stays one of numbers, and where one label is of two codes it stays one of codes.
     """
+    if suffix == ".xpt" and len(content) % XPT_RECORD:  # it does not say how many rows it has
+        raise InputError(
+            f"The file {name} is no whole number of records of {XPT_RECORD} bytes, as a transport file of SAS is: it "
+            "is cut short, or was changed on its way. Copy it anew, as it was written."
+        )
     with _path_of(content, suffix) as path:
         about, used = _metadata(path, suffix, name, encoding)
         check_size(about.number_rows or 0, about.number_columns or 0, name)

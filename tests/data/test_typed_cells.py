@@ -272,3 +272,14 @@ def test_days_in_a_format_of_old_stata_are_dates(tmp_path):
     frame = pd.DataFrame({"day": 20_000.0 + np.arange(N), "x": np.arange(N)})
     table = statistical("dta", tmp_path, frame, variable_format={"day": "%dD/N/CY"})
     assert table.column("day").kind == "date"
+
+
+def test_a_transport_file_that_is_cut_short_is_refused(tmp_path):
+    """It says nowhere how many rows it has: those that were left were read as the table."""
+    pyreadstat.write_xport(
+        pd.DataFrame({"x": np.arange(500.0), "y": np.arange(500.0)}), str(tmp_path / "t.xpt")
+    )
+    content = (tmp_path / "t.xpt").read_bytes()
+    assert read_table(content, "t.xpt").rows == 500
+    with pytest.raises(InputError, match=r"t\.xpt is no whole number of records of 80 bytes"):
+        read_table(content[:-1234], "t.xpt")
