@@ -60,8 +60,16 @@ class Clause:
     @property
     def word(self) -> str | None:
         """What may be another column: the one value that it is above or below, where that is no number."""
-        ordered = self.comparison in ("<", "<=", ">", ">=")
-        return self.values[0] if ordered and _number(self.values[0]) is None else None
+        return self.values[0] if self._ordered and _number(self.values[0]) is None else None
+
+    @property
+    def of_numbers(self) -> bool:
+        """Whether what it is true of is above or below a number."""
+        return self._ordered and _number(self.values[0]) is not None
+
+    @property
+    def _ordered(self) -> bool:
+        return self.comparison in ("<", "<=", ">", ">=")
 
     def of_cells(self, series: pd.Series) -> Rows:
         """Where it holds in a column of a table, of shape (n_rows,); an empty cell fulfils no comparison."""
@@ -189,6 +197,11 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) else None
+
+
+def is_number(text: str) -> bool:
+    """Whether a category is compared with numbers as one."""
+    return _number(text) is not None
 
 
 def cell_word(value: object) -> str:

@@ -15,6 +15,7 @@ from typing import Annotated
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from pydantic import AfterValidator
 
 from synth_core.data.clauses import (
@@ -26,6 +27,7 @@ from synth_core.data.clauses import (
     Clause,
     Rows,
     is_name,
+    is_number,
     word_of,
 )
 from synth_core.errors import InputError
@@ -322,5 +324,19 @@ def check_table(frame: pd.DataFrame, rule: Rule, sensitive: Sensitive, kept: Row
         more = ", …" if wrong.size > _NAMED_ROWS else ""
         raise InputError(
             f"The table breaks the rule {rule} in {wrong.size:,} row{'s' if wrong.size > 1 else ''} "
-            f"(row {named}{more}). Correct the table, or the rule."
+            f"(row {named}{more}). Correct the table, or the rule.{_beside_numbers(rule, sensitive, wrong - 1)}"
         )
+
+
+def _beside_numbers(rule: Rule, sensitive: Sensitive, rows: NDArray[np.int64]) -> str:
+    """What is said where rows break a range by a category that is no number, such as N; empty where none does."""
+    values, categories = sensitive[rule.column]
+    if categories is None or not rule.then.of_numbers:
+        return ""
+    found = (categories[int(code)] for code in values[rows] if not np.isnan(code))
+    if all(is_number(category) for category in found):
+        return ""
+    return (
+        f" A category that is no number is neither above nor below {rule.then.values[0]}: if it may be there, list all "
+        "that may be, with = and or."
+    )

@@ -166,3 +166,16 @@ def test_what_is_above_the_largest_number_is_told_without_a_warning():
     with np.errstate(over="raise"):
         low, _ = read_rule("wages > income").then.ends(np.array([np.finfo(float).max, 1.0]))
     assert low.tolist() == [np.inf, np.nextafter(1.0, 2.0)]
+
+
+def test_a_range_that_a_category_without_a_number_breaks_says_why():
+    """Whoever wrote EDU <= 9 saw no row beyond 9."""
+    codes, everybody = np.array([0.0, 1.0, 2.0, np.nan, 1.0]), np.ones(5, dtype=bool)
+    rule = read_rule("AGE < 15 -> EDU <= 9")
+    with pytest.raises(
+        InputError, match=r"in 1 row \(row 1\).* is neither above nor below 9: .* = and or"
+    ) as no:
+        check_table(PEOPLE, rule, {"EDU": (codes, ("N", "8", "9"))}, everybody)
+    assert "'N'" not in str(no.value)
+    with pytest.raises(InputError, match=r"or the rule\.$"):
+        check_table(PEOPLE, rule, {"EDU": (codes, ("12", "8", "9"))}, everybody)
