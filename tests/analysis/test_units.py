@@ -409,3 +409,11 @@ def test_clamped_terms_of_records_have_their_part_of_the_bound(tmp_path):
         assert result.epsilon == 8.0 and result.lipschitz_bounds.max() <= 4.0 + 1e-9  # epsilon / 2 of a unit
     loose = replace(one, settings=settings.model_copy(update={"unit_column": None, "unit_size": 1}))
     assert loose.weighted(find_mechanism("censored")).censoring.bound == 4.0
+
+
+def test_units_are_no_predictor():
+    """Their identifiers would be released as they are, beside new ones."""
+    with pytest.raises(
+        InputError, match="'home' names the units of several records and cannot be a predictor"
+    ):
+        make_settings(outcome="pay", model="lognormal", predictors=("age", "home"), unit_column="home")

@@ -287,13 +287,13 @@ def test_a_study_of_units_says_so_and_releases_each_database_at_the_same_epsilon
     )
 
 
-def test_units_that_are_predictors_too_are_not_drawn():
-    """As another unit, a household that is drawn twice would have two values of the predictor that it is."""
+def test_units_that_are_weights_too_are_not_drawn():
+    """As another unit, a household that is drawn twice would have two values of the weight that it is."""
     table = in_homes()
     numbered = Table(
-        "homes", table.frame.assign(home=table.frame.home.str[1:].astype(int)), confidential=False
+        "homes", table.frame.assign(home=table.frame.home.str[1:].astype(int) + 1), confidential=False
     )
-    settings = make_settings(outcome="pay", model="lognormal", **OF_HOMES | {"predictors": ("z", "home")})
+    settings = make_settings(outcome="pay", model="lognormal", **OF_HOMES | {"weight": "home"})
     with pytest.raises(InputError, match="'home' is drawn whole"):
         study_coverage(
             Analysis(numbered, settings, MemoryCache()), ["measured"], [6.0], (), 2, resampled=True

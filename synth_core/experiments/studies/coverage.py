@@ -216,11 +216,11 @@ def study_coverage(
 
 
 def require_drawn_units(s: Settings) -> None:
-    """Refuse units that are predictors or weights too: who is drawn twice is two units, and has one value there."""
+    """Refuse units that are survey weights too: who is drawn twice is two units, and has one value there."""
     if s.unit_column is not None and s.unit_column in s.kept_columns:
         raise InputError(
             f"Coverage is studied on databases in which every '{s.unit_column}' is drawn whole, as another one each "
-            "time. It is a predictor or a survey weight too, whose values would not stay: name it as one of them."
+            "time. It is a survey weight too, whose values would not stay: name it as one of them."
         )
 
 
