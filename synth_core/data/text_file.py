@@ -105,7 +105,7 @@ def read_text(content: bytes, name: str, delimiter: str | None, encoding: str | 
     delimiter = delimiter or _detect_delimiter(text)
     header, above = _header(text, delimiter)
     line = skipped + max(1, above - _lines_of(header) + 1)
-    names = _names(header, name, line)
+    names = _with_ends(_names(header, name, line), text, delimiter)
     check_columns(len(names), name)  # before the work: it grows with their square
     if len(names) == 1:
         _refuse_other_delimiters(text, name, found_out)
@@ -137,6 +137,18 @@ def _names(header: list[str], name: str, line: int) -> list[str]:
             "file is a table."
         )
     return names
+
+
+def _with_ends(names: list[str], text: str, delimiter: str) -> list[str]:
+    """The names of as many columns as the rows have, where a delimiter ends each row and not the header, or it alone.
+
+    A column without a name and without a value is none: what has a value is refused later.
+    """
+    rows = _sample(text, delimiter)[1:]
+    width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
+    if width == len(names) + 1 and not any(row[-1].strip() for row in rows if len(row) == width):
+        return [*names, ""]
+    return names[:-1] if width == len(names) - 1 > 0 and not names[-1] else names
 
 
 def _with_line_feeds(text: str) -> str:

@@ -260,3 +260,17 @@ def test_texts_that_a_spreadsheet_is_told_to_leave_are_those_texts():
     rows = [f'="{i:03d}","=""{i % 3:02d}""",{i}' for i in range(40)]
     table = check(text(rows=rows))
     assert list(table.frame["a"][:2]) == ["000", "001"] and set(table.frame["b"]) == {"00", "01", "02"}
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_delimiter_that_ends_each_row_or_the_header_alone_is_no_column(sign, end):
+    rows = [sign.join((str(100 + i), "ab"[i % 2], str(i % 7))) for i in range(150)]
+    head = sign.join(("x", "g", "y"))
+    for names, ended in (head, sign), (head + sign, ""), (head + sign, sign):
+        table = read_table(end.join([names, *(row + ended for row in rows), ""]).encode(), "t.csv")
+        assert (table.rows, list(table.frame)) == (150, ["x", "g", "y"])
+        assert (int(table.frame["x"].sum()), int(table.frame["y"].sum())) == (26_175, 444)
+    beyond = end.join([head, *(row + sign for row in rows), sign.join("1234"), ""]).encode()
+    with pytest.raises(InputError, match=r"Column 4 of t\.csv has no name"):
+        read_table(beyond, "t.csv")
