@@ -1,4 +1,4 @@
-"""Rows of a file that are no records: totals and means beside a table, lines of names in it. They are refused."""
+"""Rows of a file that are no records: totals, means and notes below a table, lines of names in it. They are refused."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from synth_core.data.cells import ANY_NUMBER, written_as
 from synth_core.data.missing import as_number
 from synth_core.data.reading import Read
+from synth_core.data.typed_file import cell_text
 from synth_core.errors import InputError
 
 Array = NDArray[np.float64]
@@ -54,6 +55,7 @@ def with_records_alone(read: Read, name: str) -> Read:
     """
     _refuse_a_record_of_names(read.frame, name)
     _refuse_names(read.frame, name)
+    _refuse_note(read.frame, name)
     _refuse_computed(read.frame, name)
     _refuse_called(read.frame, name)
     return read
@@ -117,6 +119,22 @@ def _is_word_above(cells: pd.Series) -> bool:
         if numbers[0] or not numbers[1:].any() or not (numbers[1:] | part.iloc[1:].isna().to_numpy()).all():
             return False
     return any(map(str.isalpha, cells.iloc[0]))
+
+
+def _refuse_note(frame: pd.DataFrame, name: str) -> None:
+    """Refuse a last row of one cell, a sentence such as a source, below cells that are none."""
+    last = frame.iloc[-1]
+    [first, *others] = np.flatnonzero(last.notna()).tolist() or [0]
+    text = last.iloc[first]
+    if others or len(last) < 2 or len(frame) <= ADDED_UP or not isinstance(text, str):
+        return
+    column = frame.columns[first]
+    above = frame[column].iloc[:-1].dropna().map(cell_text)
+    if not above.empty and len(text.split()) > 1 and above.str.split().str.len().max() == 1:
+        raise InputError(
+            f"Row {len(frame):,} of {name} holds words in '{column}' and nothing in any other column: it seems to be a "
+            "note below the table, and no record. Leave it out."
+        )
 
 
 def _refuse_called(frame: pd.DataFrame, name: str) -> None:

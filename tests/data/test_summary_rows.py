@@ -97,3 +97,21 @@ def test_years_and_codes_are_names():
         assert read_table(content.encode(), "t.csv").rows == N - 3
     questions = pd.DataFrame([[i % 5 + 1, i % 4 + 1, i % 3 + 1] for i in range(N)], columns=["1", "2", "3"])
     assert read_table(questions.to_csv(index=False).encode(), "t.csv").rows == N
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+@pytest.mark.parametrize("head", [("name", "pay", "years"), ("id", "pay", "years")])
+def test_a_note_below_a_table_is_refused(kind, head):
+    """It was a record with missing values, or a mark of missing values among numbers."""
+    note = ("Source: Office of 2023", None, None)
+    with pytest.raises(InputError, match=f"Row {N + 1} of t[.]{kind} .* note below the table"):
+        table([note], head=head, kind=kind)
+    for record in ("q99", None, None), ("Anna Maria", 1017, None):
+        assert table([record], head=head, kind=kind).rows == N + 1
+    assert table([("Anna Maria", 1017, 33), ("Jean Paul", None, None)], kind=kind).rows == N + 2
+
+
+def test_a_note_below_numbers_is_refused():
+    rows = "".join(f"{pay},{20 + i}\n" for i, pay in enumerate(PAY))
+    with pytest.raises(InputError, match=f"Row {N + 1} of t[.]csv holds words in 'pay' and nothing"):
+        read_table(f"pay,years\n{rows}* as estimated,\n".encode(), "t.csv")
