@@ -12,6 +12,7 @@ from synth_core.data.cells import ANY_NUMBER, written_as
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.system import limits
+from synth_core.system.characters import seen
 
 # Of a sensitive number: beyond, it is an error of its file, such as the largest number of 32 bits, about 3.4e38, that
 # programs write for a missing value.
@@ -125,9 +126,20 @@ def category_codes(table: Table, name: str, categories: tuple[str, ...]) -> np.n
     if other.any():
         raise InputError(
             f"Column '{name}' has {other.sum():,} values that are none of its {len(categories)} declared categories "
-            f"(first in row {int(np.argmax(other)) + 1}). Declare the category too, or correct the table."
+            f"(first in row {int(np.argmax(other)) + 1}). {_way_out(table.frame[name][other], categories)}"
         )
     return codes
+
+
+def _way_out(values: pd.Series, categories: tuple[str, ...]) -> str:
+    """What to do about values that are no declared category: one that looks as such is no other category."""
+    declared = {seen(category).casefold() for category in categories}
+    if any(seen(str(value)).casefold() in declared for value in values.unique()):
+        return (
+            "At least one looks like a declared category, and differs in capitals, spaces, letters of another alphabet "
+            "or signs that cannot be seen: write it in the table as it is declared."
+        )
+    return "Declare the category too, or correct the table."
 
 
 def outcome_values(table: Table, name: str, categories: tuple[str, ...] | None) -> np.ndarray:

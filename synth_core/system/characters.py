@@ -9,6 +9,10 @@ _UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})  # control characters, halves of p
 _EMBEDDING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _NO_WIDTH = frozenset("\u200b\ufeff")  # a space of no width, and a mark of byte order within a text
 _ALIKE = {ord(c): plain for plain, others in (("-", "−"), ("'", "’‘ʼ´`′"), ('"', "“”„")) for c in others}
+# Capital and small letters of Greek and Cyrillic that look as those of Latin do.
+_LETTERS_ALIKE = str.maketrans(
+    "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοАВЕЅІЈКМНОРСТУХаеорсухѕіј", "ABEZHIKMNOPTYXoABESIJKMHOPCTYXaeopcyxsij"
+)
 _LINES = re.compile(r"[\t-\r\x85\u2028\u2029]+")
 _RIGHT_TO_LEFT = "\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
 _RUN = re.compile(f"[{_RIGHT_TO_LEFT}](?:[\\W\\d_]*[{_RIGHT_TO_LEFT}]+)*")
@@ -20,7 +24,7 @@ def _is_unseen(character: str) -> bool:
 
 
 def seen(text: str) -> str:
-    """A text as it looks: of letters with one spelling, single spaces, one dash and one apostrophe, no unseen marks.
+    """A text as it looks: of letters with one spelling and of one alphabet, single spaces, one dash, no unseen marks.
 
     Examples
     --------
@@ -28,10 +32,12 @@ def seen(text: str) -> str:
     (True, True, True)
     >>> seen("0–14") == seen("0-14"), seen("O’Neil") == seen("O'Neil"), seen("A") == seen("a")
     (True, True, False)
+    >>> seen("М") == seen("M"), seen("СОРТ") == seen("COPT")  # those of Cyrillic first
+    (True, True)
     """
     shown = "".join(
         "-" if unicodedata.category(character) == "Pd" else character
-        for character in text.translate(_ALIKE)
+        for character in text.translate(_ALIKE).translate(_LETTERS_ALIKE)
         if unicodedata.category(character) != "Cf"
     )
     return unicodedata.normalize("NFC", " ".join(shown.split()))

@@ -137,3 +137,25 @@ def test_codes_that_are_texts_have_the_labels_of_their_file():
         not table.unmet(["sex=Refused"])
         and table.with_missing(["Refused"]).frame["sex"].isna().sum() == N // 4
     )
+
+
+@pytest.mark.parametrize("other", ["Маle", "male", "Male\u200b", "Ma\u00adle"])
+def test_what_looks_like_a_declared_category_is_none_that_is_to_be_declared_too(other):
+    """The first has two letters of Cyrillic, the others signs that cannot be seen, or no capital."""
+    cells = ["Male", "Female", "Male", other] * 30
+    table = read_table(
+        ("x,sex\n" + "".join(f"{i},{cell}\n" for i, cell in enumerate(cells))).encode(), "t.csv"
+    )
+    with pytest.raises(InputError, match=r"first in row 4\)\. At least one looks like a declared category"):
+        select(table, "sex", categories=("Male", "Female"))
+    with pytest.raises(InputError, match=r"Declare the category too, or correct the table\.$"):
+        select(table, "sex", categories=("Mals", "Female"))
+
+
+def test_predictors_do_not_have_one_category_in_two_alphabets():
+    cells = ["M", "F", "\u041c"] * 40
+    table = read_table(
+        ("x,sex\n" + "".join(f"{i},{cell}\n" for i, cell in enumerate(cells))).encode(), "t.csv"
+    )
+    with pytest.raises(InputError, match="'sex' has two categories that look alike"):
+        select(table, "x", ("sex",))
