@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import minimize
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.policy import Policy, judge
@@ -97,6 +98,67 @@ def test_measures_of_several_columns_are_those_of_the_table_in_which_records_sta
     for mine, theirs in pairs:
         assert mine.association == pytest.approx(theirs.association)
         np.testing.assert_allclose(mine.synthetic, theirs.synthetic)
+
+
+def test_weighted_measures_of_several_columns_are_those_of_naive_loops():
+    """Weights are no whole numbers, and other ones in either table; loops know nothing of arrays of cells."""
+    rng = np.random.default_rng(5)
+    mine, theirs = rng.lognormal(0, 0.7, N), rng.lognormal(0.2, 0.5, N)
+    t = replace(codes(4), weights=(mine / mine.mean(), theirs / theirs.mean()))
+    sides = [(t.confidential.tolist(), mine.tolist()), (t.synthetic.tolist(), theirs.tolist())]
+
+    lost = []
+    sets = measures.marginals(3, 1, 2, n_public=1)
+    for columns in sets:
+        shares = []
+        for rows, weights in sides:
+            cells = {}
+            for row, weight in zip(rows, weights, strict=True):
+                cell = tuple(row[column] for column in columns)
+                cells[cell] = cells.get(cell, 0.0) + weight / sum(weights)
+            shares.append(cells)
+        every = set(shares[0]) | set(shares[1])
+        lost.append(sum(abs(shares[0].get(c, 0.0) - shares[1].get(c, 0.0)) for c in every) / 2)
+    score = measures.k_marginal_score(t.confidential, t.synthetic, t.n_codes, sets, weights=t.counted)
+    assert score == pytest.approx(1000 * (1 - sum(lost) / len(lost)))
+
+    rows = [
+        (row, w / np.mean(of), side)
+        for side, (r, of) in enumerate(sides)
+        for row, w in zip(r, of, strict=True)
+    ]
+    design = [[1.0, *(float(row[j] == k) for j in range(3) for k in (1, 2))] for row, _, _ in rows]
+    weights, which = [w for _, w, _ in rows], [side for _, _, side in rows]
+
+    def loss(slopes):
+        found = sum((slope / measures.SLOPE_SCALE) ** 2 / 2 for slope in slopes[1:])
+        for z, w, side in zip(design, weights, which, strict=True):
+            at = sum(a * b for a, b in zip(slopes, z, strict=True))
+            found += w * (np.log1p(np.exp(at)) - side * at)
+        return found
+
+    fit = minimize(loss, np.zeros(7), method="BFGS").x
+    total = sum(weights)
+    share = sum(w for w, side in zip(weights, which, strict=True) if side) / total
+    pmse = 0.0
+    for z, w in zip(design, weights, strict=True):
+        pmse += w * (1 / (1 + np.exp(-np.dot(fit, z))) - share) ** 2 / total
+    assert measures.propensity(t)[0] == pytest.approx(pmse, rel=1e-3)
+    plain = replace(t, weights=None)
+    assert measures.propensity(plain)[0] != pytest.approx(pmse, rel=0.05)
+
+    # What is expected: public columns as they are, and of the others what weights leave of them, record by record.
+    z, d, w = np.array(design)[:, :3], np.array(design)[:, 3:], np.array(weights)
+    given = sum(wi * (side - share) * zi for wi, side, zi in zip(w, which, z, strict=True))
+    bread = np.linalg.inv(sum(wi * np.outer(zi, zi) for wi, zi in zip(w, z, strict=True)))
+    slopes = bread @ sum(wi * np.outer(zi, di) for wi, zi, di in zip(w, z, d, strict=True))
+    rest = [di - zi @ slopes for zi, di in zip(z, d, strict=True)]
+    first = sum(wi * np.outer(r, r) for wi, r in zip(w, rest, strict=True))
+    second = sum(wi**2 * np.outer(r, r) for wi, r in zip(w, rest, strict=True))
+    expected = (
+        given @ bread @ given + np.trace(np.linalg.inv(first) @ second) * (1 - share) ** 2 * share
+    ) / total
+    assert measures.propensity(t)[1] == pytest.approx(pmse / expected, rel=1e-3)
 
 
 def test_the_ratio_of_weighted_propensities_is_1_where_sensitive_columns_are_drawn_anew():
