@@ -107,8 +107,12 @@ def check_apart(table: Table, other: Table, name: str, what: str) -> None:
         raise InputError(
             f"{int(theirs[both].nunique()):,} units in column '{name}' are in this table and, with {int(both.sum()):,} "
             f"rows, in the {what}'s table too (first in row {int(np.argmax(both)) + 1:,} there). ε is for everything "
-            "about one unit, and covers nothing of what that table says of it: leave these rows out of that table, or "
-            "name it as public or as released data, if it is."
+            "about one unit, and covers nothing of what that table says of it: leave these rows out of that table"
+            + (
+                ", or name it as a public or a released one (public:FILE, release:FILE)."
+                if what == "anchor"
+                else "."
+            )
         )
 
 

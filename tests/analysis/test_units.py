@@ -255,6 +255,7 @@ def test_another_confidential_table_with_records_of_the_same_units_is_refused(tm
         with pytest.raises(InputError, match=rf"2 units in column 'house' .* 3 rows, in the {where}'s") as no:
             with_other(Table("other", other), **{where: 1})
         assert "h0" not in str(no.value)
+        assert ("public:FILE" in str(no.value)) == (where == "anchor")  # a reference cannot be named so
         with_other(Table("other", other, confidential=False), **{where: 1})
         with_other(Table("other", other.drop(columns="house")), **{where: 1})
     with_other(Table("other", other), anchor=1, named="release:other.csv")
