@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import select
 import sys
 from typing import Any
@@ -49,6 +50,7 @@ COMMANDS = (
     ledger,
     runs,
 )
+_DASHED_VALUE = re.compile(r"unrecognized arguments: -[^-]|argument (--\S+): expected at least one argument")
 EXIT_BAD_INPUT = 2
 EXIT_FAILED = 1
 
@@ -58,7 +60,11 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(**options, allow_abbrev=False)  # a cut-off option could mean another
 
     def error(self, message: str) -> Any:  # one clear line instead of the whole usage
-        raise InputError(f"{message} (see {self.prog} --help)")
+        said = f"{message} (see {self.prog} --help)"
+        if found := _DASHED_VALUE.search(message):
+            name = found[1] or "--categories"
+            said += f". A value that begins with a dash needs an equals sign: {name}=-a {name}=-b."
+        raise InputError(said)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -179,3 +179,19 @@ def test_several_values_where_they_are_swept():
     add_settings(parser, ("epsilon", "unit"), several=("epsilon",))
     args = parser.parse_args(["--epsilon", "1", "2", "--unit", "3"])
     assert (args.epsilon, args.unit) == ([1.0, 2.0], 3.0)
+
+
+def test_an_option_of_several_values_that_is_given_twice_has_all_of_them():
+    """The last one alone counted: a predictor was left out without a word."""
+    assert read("--predictors", "age", "marr", "--predictors", "male").predictors == ("age", "marr", "male")
+    dashed = read("--model", "categorical", "--categories=-a", "--categories=-b", "--categories", "c")
+    assert dashed.categories == ("-a", "-b", "c")
+    assert read("--percentiles", "5", "--percentiles", "95").percentiles == (5.0, 95.0)
+
+
+@pytest.mark.parametrize("option", ["--categories", "--missing"])
+def test_a_value_that_begins_with_a_dash_is_refused_with_how_to_write_it(option):
+    with pytest.raises(InputError, match=r"begins with a dash needs an equals sign: --\w+=-a --"):
+        parsed("compare", option, "-a", "-b")
+    with pytest.raises(InputError, match=r"--help\)$"):
+        parsed("compare", "--categoris", "a")
