@@ -130,7 +130,7 @@ def _refuse_note(frame: pd.DataFrame, name: str) -> None:
         return
     column = frame.columns[first]
     above = frame[column].iloc[:-1].dropna().map(cell_text)
-    if not above.empty and len(text.split()) > 1 and above.str.split().str.len().max() == 1:
+    if not above.empty and len(text.split()) > 1 and all(len(cell.split()) == 1 for cell in above.unique()):
         raise InputError(
             f"Row {len(frame):,} of {name} holds words in '{column}' and nothing in any other column: it seems to be a "
             "note below the table, and no record. Leave it out."
