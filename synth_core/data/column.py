@@ -70,7 +70,7 @@ def describe(series: pd.Series, name: str, entry: Entry | None = None) -> Column
     token, rows = lone_text(counts.index, counts.to_numpy())
     bad = int(counts[~written_as(counts.index.to_series(), ANY_NUMBER)].sum())
     if 0 < bad < 0.5 * len(present) or token:
-        note = f"{bad:,} cells are not numbers"
+        note = "1 cell is not a number" if bad == 1 else f"{bad:,} cells are not numbers"
     elif counts.index.str.casefold().nunique() < distinct:
         note = "some differ in capitals alone"
     return Column(name, "text", missing, distinct, note, lone_text=token, lone_rows=rows)

@@ -19,6 +19,7 @@ from synth_core.errors import InputError
 from synth_core.models.records import Records
 from synth_core.system import limits
 from synth_core.system.characters import seen, unseen
+from synth_core.system.number_text import is_or_are
 
 if TYPE_CHECKING:
     from formulaic import ModelSpec
@@ -246,7 +247,8 @@ def _refuse_mixed(table: Table, name: str) -> None:
 
     if 0 < n_other < half:
         raise InputError(
-            f"Predictor '{name}' holds {word}, and {n_other:,} of its {table.rows:,} cells are none ({first(~alike)}). "
+            f"Predictor '{name}' holds {word}, and {n_other:,} of its {table.rows:,} cells {is_or_are(n_other)} "
+            f"none ({first(~alike)}). "
             "If they mean missing, name them (page Data, or --missing); if the column is one of categories, declare it "
             "so in the codebook (page Data; --categorical)."
         )
@@ -286,9 +288,8 @@ class DesignTransform:
         for name, known in self.levels.items():
             new = [v for v in columns[name].unique() if v not in known]
             if new:
-                raise InputError(
-                    f"Predictor '{name}' has {len(new):,} categories that the reference table does not have."
-                )
+                said = "1 category" if len(new) == 1 else f"{len(new):,} categories"
+                raise InputError(f"Predictor '{name}' has {said} that the reference table does not have.")
         design = np.array(self.spec.get_model_matrix(_safe_frame(columns, self.levels)), dtype=float)
         design[:, 1:] = (design[:, 1:] - self.center) / self.scale
         return design

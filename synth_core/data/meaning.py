@@ -13,6 +13,7 @@ from synth_core.data.cells import MISSING_AMONG_NUMBERS, Distinct, Finding, Nume
 from synth_core.data.codebook import Entry, Kind
 from synth_core.data.reading import ReadOptions
 from synth_core.errors import InputError
+from synth_core.system.number_text import is_or_are
 
 SIGNS = {",": "comma", ".": "point", " ": "space", "'": "apostrophe", "’": "apostrophe"}
 
@@ -131,7 +132,8 @@ def not_numbers(column: str, distinct: Distinct, declared: Entry) -> str:
         )
     where = f" (first in row {int(np.argmax(bad)) + 1:,})"
     return (
-        f"Column '{column}' is declared a number in the codebook, and {bad.sum():,} of its cells are none{where}. Name "
+        f"Column '{column}' is declared a number in the codebook, and {bad.sum():,} of its cells "
+        f"{is_or_are(bad.sum())} none{where}. Name "
         "those that mean missing, correct its signs, or declare another kind."
     )
 

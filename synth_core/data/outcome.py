@@ -13,6 +13,7 @@ from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.system import limits
 from synth_core.system.characters import seen
+from synth_core.system.number_text import is_or_are, number_of, those_that
 
 # Of a sensitive number: beyond, it is an error of its file, such as the largest number of 32 bits, about 3.4e38, that
 # programs write for a missing value.
@@ -73,23 +74,23 @@ def numeric_outcome(table: Table, name: str) -> np.ndarray:
         if bad.any():
             raise InputError(
                 f"Column '{name}' must be a number, and {bad.sum():,} of its {table.rows:,} cells "
-                f"are not (first in row {int(np.argmax(bad)) + 1}). If these mark missing values, name them "
-                "among the values that mean missing (page Data, or --missing N); if numbers use a decimal comma, "
-                "say so when loading; if they have signs of a currency or the like, write them without."
+                f"{is_or_are(bad.sum())} not (first in row {int(np.argmax(bad)) + 1}). If these mark missing values, "
+                "name them among the values that mean missing (page Data, or --missing N); if numbers use a decimal "
+                "comma, say so when loading; if they have signs of a currency or the like, write them without."
             )
     infinite = np.isinf(values)
     if infinite.any():
         raise InputError(
-            f"Column '{name}' has {infinite.sum():,} infinite values "
+            f"Column '{name}' has {number_of(infinite.sum(), 'infinite value')} "
             f"(first in row {int(np.argmax(infinite)) + 1})."
         )
     size = np.abs(values)
     absurd = ((size > 0) & (size < SMALLEST)) | (size > LARGEST)
     if absurd.any():
         raise InputError(
-            f"Column '{name}' has {absurd.sum():,} values nearer to 0 than {SMALLEST:g} or beyond {LARGEST:g} "
-            f"(first in row {int(np.argmax(absurd)) + 1}). Readers of SAS transport files leave 5.4e-79 where a zero "
-            "stood, and some programs write 3.4e38 for a missing value: write what is meant, or give another unit."
+            f"Column '{name}' has {number_of(absurd.sum(), 'value')} nearer to 0 than {SMALLEST:g} or beyond "
+            f"{LARGEST:g} (first in row {int(np.argmax(absurd)) + 1}). Readers of SAS transport files leave 5.4e-79 where "
+            "a zero stood, and some programs write 3.4e38 for a missing value: write what is meant, or give another unit."
         )
     if column.distinct == 1:
         raise InputError(f"Column '{name}' is constant: there is nothing to synthesize.")
@@ -125,7 +126,8 @@ def category_codes(table: Table, name: str, categories: tuple[str, ...]) -> np.n
     other = codes == NO_CATEGORY
     if other.any():
         raise InputError(
-            f"Column '{name}' has {other.sum():,} values that are none of its {len(categories)} declared categories "
+            f"Column '{name}' has {those_that(other.sum(), 'value')} none of its "
+            f"{len(categories)} declared categories "
             f"(first in row {int(np.argmax(other)) + 1}). {_way_out(table.frame[name][other], categories)}"
         )
     return codes

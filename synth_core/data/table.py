@@ -24,7 +24,7 @@ from synth_core.data.reading import Read, ReadOptions
 from synth_core.data.typed_file import cell_text, is_read, labels_of, spelled, texts_alone
 from synth_core.errors import InputError
 from synth_core.system.characters import one_line, visible
-from synth_core.system.number_text import declared
+from synth_core.system.number_text import declared, those_that
 
 _WEIGHT_NAME = re.compile(r"wgt|wt(\d|$)|weight", re.I)
 
@@ -194,7 +194,7 @@ class Table:
         if found is not None:
             cells, rule = found
             raise InputError(
-                f"Column '{name}' has {int(cells.sum()):,} cells that are {rule} (first in row "
+                f"Column '{name}' has {those_that(int(cells.sum()), 'cell')} {rule} (first in row "
                 f"{int(np.argmax(cells)) + 1:,}). Correct the table, or what the codebook declares."
             )
 

@@ -15,7 +15,7 @@ from synth_core.mechanisms.fast_bounds import LinearFamily
 from synth_core.models.base import GUESS_STEPS, OPEN, Array, Draws, Model, Options, Proposal
 from synth_core.models.beta_coordinates import ClampedBeta
 from synth_core.models.records import Records, distinct_columns
-from synth_core.system.number_text import declared
+from synth_core.system.number_text import declared, is_or_are
 
 LAMBDA_LOWER, LAMBDA_SHAPE = 0.1, 1.5
 
@@ -38,8 +38,8 @@ class BetaFamily(Model):
         if outside.any():
             raise InputError(
                 f"The {self.label} model needs every value strictly between the declared bounds "
-                f"{declared(lower)} and {declared(upper)}; {outside.sum():,} of {records.n:,} values are not "
-                f"({records.first_row(outside)}). "
+                f"{declared(lower)} and {declared(upper)}; {outside.sum():,} of {records.n:,} values "
+                f"{is_or_are(outside.sum())} not ({records.first_row(outside)}). "
                 f"Declare wider bounds, or choose another model."
             )
         self.scaled = scaled

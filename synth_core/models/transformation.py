@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from synth_core.errors import InputError
 from synth_core.models.records import Records
-from synth_core.system.number_text import declared
+from synth_core.system.number_text import declared, is_or_are
 
 Array = NDArray[np.float64]
 
@@ -69,8 +69,8 @@ class Transformation:
                 else "Take two-part regression, in which zeros have a probability of their own, or give an offset."
             )
             raise InputError(
-                f"The {label} model takes logarithms, and {bad.sum():,} of {records.n:,} values are {what}{offset} "
-                f"(first in {records.row(int(places[np.argmax(bad)]))}). {advice}"
+                f"The {label} model takes logarithms, and {bad.sum():,} of {records.n:,} values "
+                f"{is_or_are(bad.sum())} {what}{offset} (first in {records.row(int(places[np.argmax(bad)]))}). {advice}"
             )
 
     @property

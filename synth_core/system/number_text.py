@@ -130,6 +130,28 @@ def number_of(number: int, what: str) -> str:
     return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
+def is_or_are(number: int) -> str:
+    """The verb of so many things.
+
+    Examples
+    --------
+    >>> is_or_are(1), is_or_are(2)
+    ('is', 'are')
+    """
+    return "is" if number == 1 else "are"
+
+
+def those_that(number: int, what: str) -> str:
+    """A number of things, of which something is said then.
+
+    Examples
+    --------
+    >>> those_that(1, "cell"), those_that(1200, "cell")
+    ('1 cell that is', '1,200 cells that are')
+    """
+    return f"{number_of(number, what)} that {is_or_are(number)}"
+
+
 def over_data_sets(number: int) -> str:
     """What follows an error of several data sets: it is their mean, and one of them may be further off.
 

@@ -46,7 +46,7 @@ def test_declared_categories_become_codes():
 def test_an_undeclared_category_is_refused_with_its_row_and_without_its_value():
     table = Table("t", pd.DataFrame({"code": ["1", "2", "secret", "N"]}))
     with pytest.raises(
-        InputError, match=r"'code' has 1 values .* 3 declared categories \(first in row 3\)"
+        InputError, match=r"'code' has 1 value that is none of its 3 declared categories \(first in row 3\)"
     ) as found:
         category_codes(table, "code", CATEGORIES)
     assert "secret" not in str(found.value)

@@ -151,7 +151,7 @@ def test_a_kept_cell_that_breaks_the_codebook_is_refused_by_column_row_and_rule(
     content = "\n".join(map(";".join, lines)).encode()
     table = read_table(content, "t.csv", ReadOptions(codebook=BOOK))
     outcomes = {"income": make_settings(outcome="income", model="lognormal")}
-    told = rf"'{column}' has 1 cells that are {rule} \(first in row 5\)"
+    told = rf"'{column}' has 1 cell that is {rule} \(first in row 5\)"
     with pytest.raises(InputError, match=told) as refused:
         schema_of(table, np.ones(200, bool), {}, outcomes, ())
     assert cell not in str(refused.value).partition("'")[2]
@@ -161,7 +161,7 @@ def test_a_kept_cell_that_breaks_the_codebook_is_refused_by_column_row_and_rule(
     columns = schema_of(as_it_was, np.ones(200, bool), {}, outcomes, ())
     plan = SimpleNamespace(columns=columns, codebook=as_it_was.codebook_of(RELEASED), outcomes=outcomes)
     assert differences(plan, as_it_was) == []
-    assert differences(plan, table) == [f"column '{column}' has 1 cells that are {rule} (first in row 5)"]
+    assert differences(plan, table) == [f"column '{column}' has 1 cell that is {rule} (first in row 5)"]
 
 
 def test_the_fewest_decimals_that_hold_every_number():

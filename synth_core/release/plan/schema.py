@@ -19,6 +19,7 @@ from synth_core.release.bounded_text import printable
 from synth_core.release.plan.column_schema import ColumnSchema
 from synth_core.release.plan.plan import Plan
 from synth_core.system import limits
+from synth_core.system.number_text import those_that
 
 COARSEST = -3  # decimals: a table of thousands
 
@@ -144,7 +145,7 @@ def _beyond_declared(plan: Plan, column: ColumnSchema, table: Table) -> list[str
     if broken is None:
         return []
     cells, rule = broken
-    return [f"has {int(cells.sum()):,} cells that are {rule} (first in row {int(np.argmax(cells)) + 1:,})"]
+    return [f"has {those_that(int(cells.sum()), 'cell')} {rule} (first in row {int(np.argmax(cells)) + 1:,})"]
 
 
 def _differences(plan: Plan, column: ColumnSchema, table: Table) -> list[str]:
