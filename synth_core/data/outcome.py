@@ -89,8 +89,9 @@ def numeric_outcome(table: Table, name: str) -> np.ndarray:
     if absurd.any():
         raise InputError(
             f"Column '{name}' has {number_of(absurd.sum(), 'value')} nearer to 0 than {SMALLEST:g} or beyond "
-            f"{LARGEST:g} (first in row {int(np.argmax(absurd)) + 1}). Readers of SAS transport files leave 5.4e-79 where "
-            "a zero stood, and some programs write 3.4e38 for a missing value: write what is meant, or give another unit."
+            f"{LARGEST:g} (first in row {int(np.argmax(absurd)) + 1}). Readers of SAS transport files leave 5.4e-79 "
+            "where a zero stood, and some programs write 3.4e38 for a missing value: write what is meant, or give "
+            "another unit."
         )
     if column.distinct == 1:
         raise InputError(f"Column '{name}' is constant: there is nothing to synthesize.")
