@@ -41,6 +41,29 @@ def test_a_click_that_comes_with_a_choice_takes_it():
     assert not at.exception
 
 
+def file_page():
+    import streamlit as st
+    from streamlit.runtime.uploaded_file_manager import DeletedFile
+
+    from synth_core.ui.data import codebook, table
+    from synth_core.ui.shared.uploads import held, upload_of
+    from synth_core.ui.state import session
+
+    session.take_over()
+    for key in ("table_file", "codebook_file"):
+        st.session_state[key] = DeletedFile("a name that the browser still has")
+    table._take_file()
+    codebook._take_codebook()
+    st.write(upload_of("table_file", session.current().table), held(st.session_state["codebook_file"]))
+
+
+def test_a_file_that_a_restarted_server_has_no_more_is_no_file():
+    """The browser still names it: the page Data failed until it was loaded again."""
+    at = AppTest.from_function(file_page).run(timeout=30)
+    assert not at.exception
+    assert "None" in at.markdown[-1].value
+
+
 def columns_page():
     import streamlit as st
 

@@ -19,6 +19,7 @@ from synth_core.data.codebook import (
 from synth_core.data.rules import typeset
 from synth_core.errors import InputError
 from synth_core.ui.data.roles import PUBLIC, UNUSED, role_of
+from synth_core.ui.shared.uploads import held
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
 
@@ -188,7 +189,7 @@ def with_roles(browser: Browser) -> Codebook:
 
 def _take_codebook() -> None:
     """Widget callback: read the table again by an uploaded codebook; raises InputError."""
-    upload = st.session_state.get("codebook_file")
+    upload = held(st.session_state.get("codebook_file"))
     if upload is None:
         return
     codebook, columns = parse_codebook(upload.getvalue(), upload.name), session.current().table.frame.columns

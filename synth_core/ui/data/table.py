@@ -13,7 +13,14 @@ import streamlit as st
 from synth_core.data.examples import EXAMPLES
 from synth_core.data.readers import DELIMITERS, ENCODINGS, SUFFIXES, ReadOptions
 from synth_core.system import limits
-from synth_core.ui.shared.uploads import choose_sheet, show_reading, stop_reading, take_upload, upload_of
+from synth_core.ui.shared.uploads import (
+    choose_sheet,
+    held,
+    show_reading,
+    stop_reading,
+    take_upload,
+    upload_of,
+)
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 
@@ -127,7 +134,7 @@ def _take_file(another: bool = False) -> None:
         Whether it is another file. How the one before was read does not count for it, nor that it was public.
     """
     chosen = st.session_state
-    upload = chosen.get("table_file")
+    upload = held(chosen.get("table_file"))
     if upload is None:
         return
     if another and chosen.get(READ_ONCE):

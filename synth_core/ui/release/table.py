@@ -14,7 +14,7 @@ from synth_core.errors import InputError
 from synth_core.release.plan.plan import Plan
 from synth_core.system import limits
 from synth_core.ui.release import release_actions, release_job
-from synth_core.ui.shared.uploads import choose_sheet, show_reading, stop_reading, take_upload
+from synth_core.ui.shared.uploads import choose_sheet, held, show_reading, stop_reading, take_upload
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 from synth_core.ui.state.session import plain
@@ -27,7 +27,7 @@ def table_step(plan: Plan | None, table: Table | None) -> None:
         return
     if table is not None:
         st.markdown(f"**{plain(table.name)}**, {table.rows:,} rows")
-        choose_sheet("table", put_table, st.session_state.get("release_table"), table)
+        choose_sheet("table", put_table, held(st.session_state.get("release_table")), table)
     with st.expander("Another table", expanded=False) if table is not None else st.container():
         choose_table()
     show_reading("table")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import DeletedFile
 
 from synth_core.data.read_apart import Reading
 from synth_core.data.readers import ReadOptions
@@ -45,9 +46,14 @@ def show_reading(place: str) -> None:
 
 
 def upload_of(key: str, table: Table) -> Any:
-    """The upload of a file widget that became this table, while the browser holds it; else None."""
-    upload = st.session_state.get(key)
+    """The upload of a file widget that became this table, while the browser and the server hold it; else None."""
+    upload = held(st.session_state.get(key))
     return upload if upload is not None and visible(one_line(upload.name)) == table.name else None
+
+
+def held(upload: Any) -> Any:
+    """What a file widget holds; None where the browser names a file that a server which began anew does not have."""
+    return None if isinstance(upload, DeletedFile) else upload
 
 
 def choose_sheet(place: str, use: Use, upload: Any, table: Table | None) -> None:
