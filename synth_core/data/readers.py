@@ -22,9 +22,11 @@ from synth_core.data.codebook import Codebook
 from synth_core.data.file_kinds import check_beginning, way_out
 from synth_core.data.meaning import SIGNS, meanings
 from synth_core.data.missing import as_number
+from synth_core.data.quotation_marks import DELIMITERS
 from synth_core.data.reading import Read, ReadOptions
 from synth_core.data.summary_rows import with_records_alone
-from synth_core.data.text_file import DELIMITERS, ENCODINGS, check_columns, read_text
+from synth_core.data.text_encoding import ENCODINGS
+from synth_core.data.text_file import check_columns, read_text
 from synth_core.data.typed_file import of_typed
 from synth_core.data.workbook import read_sheet
 from synth_core.errors import InputError

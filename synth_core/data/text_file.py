@@ -13,37 +13,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow
 import pyarrow.csv
 
+from synth_core.data.quotation_marks import DELIMITERS, NUMBER, check_quotes, holds_table, not_closed
+from synth_core.data.text_encoding import decode
 from synth_core.errors import InputError
 from synth_core.system import limits
 
-DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
-ENCODINGS = (
-    "utf-8",
-    "cp1252",
-    "latin-1",
-    "utf-16",
-    "cp1250",
-    "cp1251",
-    "cp1253",
-    "cp1254",
-    "cp1257",
-    "cp437",
-    "cp850",
-    "iso8859-2",
-    "iso8859-15",
-    "koi8-r",
-    "mac-roman",
-    "gb18030",
-    "big5",
-    "shift-jis",
-    "euc-jp",
-    "euc-kr",
-)
-_NUMBER = re.compile(r"^[+-]?[\d.,' ]*\d[\d.,' ]*$")
 _COMMAS_IN_NUMBER = re.compile(r"[+-]?(\d+,\d+|\d{1,3}(,\d{3})+(\.\d+)?)$")
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\r?\n', re.I)  # Excel's
 _QUOTED_OR_RETURN = re.compile(r'(?<![^,;|\s])"(?:[^"]++|"")*+"(?=[,;|\s]|\Z)|\r(?!\n)')
@@ -88,7 +65,7 @@ def _cells_of_any_length() -> Iterator[None]:
 @_cells_of_any_length()
 def read_text(content: bytes, name: str, delimiter: str | None, encoding: str | None) -> TextColumns:
     """Columns of text of a delimited file; raises InputError naming the line of what is wrong."""
-    text, encoding = _decode(content, name, encoding)
+    text, encoding = decode(content, name, encoding)
     text = _plain(text)
     if not text or text.isspace():
         raise InputError(f"The file {name} is empty.")
@@ -128,8 +105,8 @@ def _plain(text: str) -> str:
 
 def _names(header: list[str], name: str, line: int) -> list[str]:
     """The names of a header that begins in this line; refused where a cell of it is no name."""
-    if any(map(_holds_table, header)):
-        raise InputError(_not_closed(line, name))
+    if any(map(holds_table, header)):
+        raise InputError(not_closed(line, name))
     names = [cell.strip() for cell in header]
     if (longest := max(map(len, names))) > limits.MAX_CELL_CHARACTERS:
         raise InputError(
@@ -176,57 +153,6 @@ def check_columns(columns: int, name: str) -> None:
     if columns > limits.MAX_COLUMNS:
         raise InputError(
             f"The file {name} has {columns:,} columns; at most {limits.MAX_COLUMNS:,} can be read."
-        )
-
-
-def _decode(content: bytes, name: str, encoding: str | None) -> tuple[str, str]:
-    if encoding in (None, "utf-16"):
-        if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            encoding = "utf-16"
-        elif unmarked := _unmarked_utf16(content[:8192]):
-            return _decode(unmarked + content, name, "utf-16")
-    for candidate in (encoding,) if encoding else ("utf-8", "cp1252", "latin-1"):
-        try:
-            text = content.decode("utf-8-sig" if candidate == "utf-8" else candidate)
-            if (place := text.find("\0")) >= 0:
-                line = text.count("\n", 0, place) + 1
-                raise InputError(
-                    f"The file {name} is not text: it contains binary data (first in line {line:,})."
-                )
-            return text, candidate
-        except (UnicodeError, LookupError) as error:
-            if encoding is None and isinstance(error, UnicodeDecodeError):
-                _check_stray_bytes(content, name, error.start)
-    raise InputError(f"The file {name} cannot be decoded as {encoding}; choose another encoding.")
-
-
-def _unmarked_utf16(start: bytes) -> bytes:
-    """The mark of byte order that a file in UTF-16 lacks; empty for another encoding.
-
-    Of the two bytes of a digit, a delimiter or a line end one is zero, and it is always the same one.
-    """
-    first, second = start[::2].count(0), start[1::2].count(0)
-    if min(first, second) > 0 or 8 * max(first, second) < len(start):
-        return b""
-    return b"\xfe\xff" if first else b"\xff\xfe"
-
-
-def _check_stray_bytes(content: bytes, name: str, first: int) -> None:
-    """Refuse a text in UTF-8 with a few bytes of another encoding, in which all its letters would become others.
-
-    Parameters
-    ----------
-    first : int
-        Place of the first of these bytes.
-    """
-    text = content.decode("utf-8", errors="surrogateescape")
-    letters = re.findall(r"[^\x00-\x7f]", text)
-    stray = sum("\udc80" <= each <= "\udcff" for each in letters)
-    if len(letters) - stray > stray:
-        line = content.count(b"\n", 0, first) + 1
-        raise InputError(
-            f"Line {line:,} of {name} holds a byte that is none of UTF-8, in which the rest of the file is written. "
-            "Save the file in one encoding, or say which it is (--encoding; in the app, How to read a text file)."
         )
 
 
@@ -287,7 +213,7 @@ def _refuse_columns_of_spaces(text: str, name: str) -> None:
     words = [line.split() for line in others]
     if len(words) < 2 or len(set(map(len, words[:-1]))) != 1 or len(words[0]) < 2:
         return
-    numbers = sum(all(map(_NUMBER.match, column)) for column in zip(*words[:-1], strict=True))
+    numbers = sum(all(map(NUMBER.match, column)) for column in zip(*words[:-1], strict=True))
     apart = any(re.search(r"\S[ \t]{2,}\S", line) for line in others)
     if numbers and (apart or (numbers > 1 and len(first.split()) == len(words[0]))):
         raise InputError(
@@ -334,9 +260,9 @@ def _is_padded(row: list[str], rows: list[list[str]]) -> bool:
 def _are_names(row: list[str], below: list[list[str]]) -> bool:
     """Whether a row can be nothing else than names: all there, each another one, no number, and numbers below."""
     names = [cell.strip() for cell in row]
-    if not all(names) or len(set(names)) < len(names) or any(_NUMBER.match(name) for name in names):
+    if not all(names) or len(set(names)) < len(names) or any(NUMBER.match(name) for name in names):
         return False
-    return any(_NUMBER.match(cell.strip()) for each in below for cell in each)
+    return any(NUMBER.match(cell.strip()) for each in below for cell in each)
 
 
 def _lines_of(header: list[str]) -> int:
@@ -347,7 +273,7 @@ def _cells(text: str, delimiter: str, n_columns: int, name: str, above: int) -> 
     """The cells below the header, by column."""
     spans_lines = False
     if '"' in text:
-        spans_lines = _check_quotes(text, delimiter, n_columns, name, above)
+        spans_lines = check_quotes(text, delimiter, n_columns, name, above)
         # A quotation mark after a space opens a cell too, as in `a, "b, c"`.
         text = re.sub(rf'(?m)(^|{re.escape(delimiter)}) +(?=")', r"\1", text)
     if not text or text.isspace():
@@ -401,97 +327,3 @@ def _cells(text: str, delimiter: str, n_columns: int, name: str, above: int) -> 
             )
         ) from None
     return [table.column(i).combine_chunks() for i in range(n_columns)]
-
-
-def _check_quotes(text: str, delimiter: str, n_columns: int, name: str, above: int) -> bool:
-    """Whether a quoted cell spans lines; raises InputError for a quotation mark that is never closed.
-
-    A stray mark would make one cell of all lines up to the next one. A cell that spans lines is written so that its
-    closing mark ends the cell, and does not hold whole rows.
-    """
-    content = np.frombuffer(text.encode(), dtype=np.uint8)
-    ends = np.flatnonzero(content == ord("\n"))
-    marks = np.flatnonzero(content == ord('"'))
-    line_of = np.searchsorted(ends, marks)
-    if not (np.bincount(line_of) % 2).any():
-        _check_within(content, marks, line_of, ends, delimiter, name, above)
-        return False
-    reader = csv.reader(
-        io.StringIO(text, newline="\n"), delimiter=delimiter, skipinitialspace=True, strict=True
-    )
-    before = 0
-    try:
-        for row in reader:
-            if reader.line_num - before > 1:
-                lines = [_line(content, ends, place) for place in range(before, reader.line_num)]
-                if any(_holds_rows(cell, delimiter, n_columns) for cell in row) or _are_rows(
-                    lines, delimiter, n_columns
-                ):
-                    raise csv.Error
-            before = reader.line_num
-    except csv.Error:
-        raise InputError(_not_closed(above + before + 1, name)) from None
-    return True
-
-
-def _not_closed(line: int, name: str) -> str:
-    return (
-        f"A quotation mark in line {line:,} of {name} is not closed where its cell ends: the lines below would become "
-        "one cell. Close it, or leave it out."
-    )
-
-
-def _check_within(
-    content: np.ndarray,
-    marks: np.ndarray,
-    line_of: np.ndarray,
-    ends: np.ndarray,
-    delimiter: str,
-    name: str,
-    above: int,
-) -> None:
-    """Refuse a line in which a quoted cell goes on behind its mark, as in "a \\"word\\"": it would be cut there."""
-    beside = [ord(sign) for sign in (delimiter, "\n", "\r", '"', " ")]
-    before = np.where(marks > 0, content[marks - 1], ord("\n"))
-    behind = np.where(marks + 1 < len(content), content[(marks + 1) % len(content)], ord("\n"))
-    inside = ~np.isin(before, beside) & ~np.isin(behind, beside)
-    for line in np.unique(line_of[inside]):
-        try:
-            list(
-                csv.reader(
-                    [_line(content, ends, line)], delimiter=delimiter, skipinitialspace=True, strict=True
-                )
-            )
-        except csv.Error:
-            raise InputError(
-                f"A quotation mark in line {above + line + 1:,} of {name} is not closed where its cell ends. Write a "
-                'mark within a quoted cell twice (""), or leave it out.'
-            ) from None
-
-
-def _holds_rows(cell: str, delimiter: str, n_columns: int) -> bool:
-    inner = cell.split("\n")[1:-1]
-    return n_columns > 1 and any(line.count(delimiter) == n_columns - 1 for line in inner)
-
-
-def _holds_table(cell: str) -> bool:
-    """Whether lines within a cell, two or more, have as many delimiters each."""
-    inner = cell.split("\n")[1:-1]
-    return len(inner) > 1 and any(min(line.count(sign) for line in inner) > 0 for sign in DELIMITERS)
-
-
-def _are_rows(lines: list[str], delimiter: str, n_columns: int) -> bool:
-    """Whether lines of one record are rows by themselves: as many cells, with numbers where the first one has them."""
-    first, *others = ([cell.strip() for cell in line.split(delimiter)] for line in lines)
-    numbers = [i for i, cell in enumerate(first) if _NUMBER.match(cell)]
-    return bool(numbers) and any(
-        len(first) == len(cells) == n_columns and all(_NUMBER.match(cells[i]) for i in numbers)
-        for cells in others
-    )
-
-
-def _line(content: np.ndarray, ends: np.ndarray, place: int) -> str:
-    """A line of the encoded text, without what ends it."""
-    first = ends[place - 1] + 1 if place else 0
-    last = ends[place] if place < len(ends) else len(content)
-    return content[first:last].tobytes().decode().rstrip("\r")
