@@ -17,6 +17,7 @@ FEW_CODES = 10  # an integer column with at most so many distinct values may be 
 _ID_NAME = re.compile(
     r"(^|[\W_])(id|key|serial(no)?|number|nr|no)$|^(new|c|cu|hh|case|person|record|row)id$", re.I
 )
+_UNIT_NAME = re.compile(r"^(hh|house(hold)?|dwelling|family|firm|enterprise|establishment)s?$", re.I)
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ def describe(series: pd.Series, name: str, entry: Entry | None = None) -> Column
 
 
 def _names_records(series: pd.Series, name: str, distinct: int) -> bool:
-    """Whether whole numbers number the records: by their name, or one for each record and in the table's order."""
+    """Whether whole numbers number the records, or units of several: by their name, by their order, or by both."""
     counted = distinct == len(series) and (series.is_monotonic_increasing or series.is_monotonic_decreasing)
-    return bool(_ID_NAME.search(name)) or counted
+    together = bool(_UNIT_NAME.search(name)) and int((series != series.shift()).sum()) == distinct
+    return bool(_ID_NAME.search(name)) or counted or together

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from synth_core.data.clauses import cell_word
 from synth_core.data.table import Table
 from synth_core.errors import InputError
+from synth_core.system.number_text import number_of
 
 Sizes = NDArray[np.int64]
 LARGEST_CLASS = 6  # of sizes, as a public column of measured synthesis: so many records, or more
@@ -79,10 +80,12 @@ def check_units(table: Table, name: str, size: int) -> None:
     counts = units.map(units.value_counts()).fillna(0).to_numpy()
     large = counts > size
     if large.any():
+        number = int(pd.Series(units[large]).nunique())
+        most = "the most that is declared" if size > 1 else "which is all unless more is declared"
         raise InputError(
-            f"{pd.Series(units[large]).nunique():,} units in column '{name}' have more than {records_words(size)} "
-            f"(first in row {int(np.argmax(large)) + 1:,}), the most that is declared (--unit-size). Declare how many "
-            "one may have: ε covers no larger unit."
+            f"{number_of(number, 'unit')} in column '{name}' {'has' if number == 1 else 'have'} more than "
+            f"{records_words(size)} (first in row {int(np.argmax(large)) + 1:,}), {most}. Declare how many one may "
+            "have (--unit-size): ε covers no larger unit."
         )
 
 

@@ -446,3 +446,12 @@ def test_a_predictor_that_is_the_sensitive_variable_in_another_unit_is_refused(o
     with pytest.raises(InputError, match=r"'year' tells 'pay' exactly"):
         select(table, "pay", ("year",))
     assert select(table, "pay", ("near",)).records.design.shape[1] == 2
+
+
+def test_households_that_stand_together_are_not_what_is_measured():
+    """A key of 60 households has more values than an income: the table opened with it as the sensitive variable."""
+    house = np.repeat(np.arange(60), 3)
+    table = Table("t.csv", pd.DataFrame({"HOUSE": house, "income": np.arange(180) % 50 * 1000}))
+    assert table.proposed_outcome == "income" and table.column("HOUSE").identifier
+    apart = Table("t.csv", pd.DataFrame({"house": np.arange(180) % 60, "income": np.arange(180) % 50 * 1000}))
+    assert not apart.column("house").identifier  # by its name alone it may be what a house is worth

@@ -260,7 +260,7 @@ def test_a_series_counts_for_one_kind_of_unit(state, kept):
         return make_plan(analysis, analysis.run("measured"), decision)[0]
 
     unit = plan_of(unit_column="house", unit_size=3)
-    with pytest.raises(InputError, match=r"have more than 3 records \(first in row 1\)"):
+    with pytest.raises(InputError, match=r"ha(s|ve) more than 3 records \(first in row 1\)"):
         release(Request(unit, None, houses(2, 4)))
     assert Ledger().balance("people").releases == 0
     outcome = release(Request(unit, None, houses(2, 3)))
