@@ -18,6 +18,7 @@ from synth_core.system.number_text import is_or_are, number_of, those_that
 # Of a sensitive number: beyond, it is an error of its file, such as the largest number of 32 bits, about 3.4e38, that
 # programs write for a missing value.
 SMALLEST, LARGEST = 1e-37, 1e30
+MOST_NAMED = 10  # codes, in an error
 
 
 def check_exact(series: pd.Series, name: str) -> None:
@@ -129,13 +130,20 @@ def category_codes(table: Table, name: str, categories: tuple[str, ...]) -> np.n
         raise InputError(
             f"Column '{name}' has {those_that(other.sum(), 'value')} none of its "
             f"{len(categories)} declared categories "
-            f"(first in row {int(np.argmax(other)) + 1}). {_way_out(table.frame[name][other], categories)}"
+            f"(first in row {int(np.argmax(other)) + 1}). {_way_out(table, name, other, categories)}"
         )
     return codes
 
 
-def _way_out(values: pd.Series, categories: tuple[str, ...]) -> str:
+def _way_out(table: Table, name: str, other: np.ndarray, categories: tuple[str, ...]) -> str:
     """What to do about values that are no declared category: one that looks as such is no other category."""
+    entry, values = table.codebook.get(name), table.frame[name][other]
+    labels = () if entry is None else entry.labels
+    if entry is not None and len(set(labels)) < len(labels) and set(categories) <= set(labels):
+        return (
+            "These are labels, of which the file gives one to several codes: declare the codes, which are "
+            f"{', '.join(entry.categories[:MOST_NAMED])}{', …' if len(entry.categories) > MOST_NAMED else ''}."
+        )
     declared = {seen(category).casefold() for category in categories}
     if any(seen(str(value)).casefold() in declared for value in values.unique()):
         return (

@@ -19,6 +19,7 @@ from synth_core.release.output.bundle import dictionary_rows, parquet_bytes, wit
 from synth_core.release.output.data_dictionary import nist_dictionary, released_codebook
 from synth_core.release.plan.planning import Decision, make_plan
 from synth_core.system.cache import MemoryCache
+from tests.support.typed_files import typed
 
 LABELS = {"region": {1: "North", 2: "South", 9: "Abroad: other"}, "pay": {999999: "Refused"}}
 
@@ -149,3 +150,14 @@ def test_a_label_that_is_another_code_is_no_name_of_its_own(tmp_path):
     assert category_codes(table, "x", ("1", "2"))[0] == 0
     with pytest.raises(InputError, match="none of its 2 declared"):
         category_codes(table, "y", ("No", "Yes"))
+
+
+@pytest.mark.parametrize("suffix", [".sav", ".dta"])
+def test_labels_that_stand_for_several_codes_are_refused_with_the_codes(suffix):
+    """Each value was said to be no declared category, and the way out was to declare it too."""
+    names = {1: "Yes", 2: "No", 3: "No", 9: "Unknown"}
+    columns = {"work": [1.0, 2.0, 3.0, 9.0] * 20, "x": range(80)}
+    table = typed(suffix, columns, variable_value_labels={"work": names})
+    with pytest.raises(InputError, match=r"one to several codes: declare the codes, which are 1, 2, 3, 9\.$"):
+        category_codes(table, "work", ("Yes", "No", "Unknown"))
+    assert category_codes(table, "work", ("1", "2", "3", "9"))[:4].tolist() == [0, 1, 2, 3]
