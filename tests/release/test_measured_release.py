@@ -315,7 +315,7 @@ def test_coverage_that_cannot_be_studied_is_refused_before_a_charge(state, kept)
     plan = planned(kept, "measured_laplace", limit=20.0)
     for unit, why in (
         ("house", "leaves the column of units out of the files"),
-        ("area", "It is a predictor"),
+        ("area", "It is a survey weight"),
     ):
         settings = plan.settings.model_copy(update={"unit_column": unit})
         with pytest.raises(InputError, match=why):
