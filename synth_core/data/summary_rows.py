@@ -27,7 +27,8 @@ _LARGEST = 1e100
 _CALLED: tuple[tuple[Callable[[Array], float], str], ...] = (
     (
         np.sum,
-        "total, totals, grand total, gesamt, insgesamt, summe, totale | sum, all, overall, ensemble, i alt, suma",
+        "total, totals, grand total, gesamt, insgesamt, summe, totale, totaal, razem, celkem, összesen, yhteensä, "
+        "итого, всего, 合計, 合计, 总计, 總計 | sum, all, overall, ensemble, i alt, suma",
     ),
     (
         np.mean,
@@ -155,6 +156,7 @@ def _refuse_called(frame: pd.DataFrame, name: str) -> None:
             if rest.map(_word, na_action="ignore").eq(word).any() or others.sum() <= ADDED_UP:
                 continue
             one_each = word in _SURE and 2 * rest.nunique() > len(rest)
+            one_each &= _is_whole(frame[column].iloc[row]) or _is_largest(frame, numeric, row, others)
             if one_each or _agree(frame, numeric, row, others, _STATISTICS[word]):
                 raise InputError(
                     f"Row {row + 1:,} of {name} is called a total, a mean or the like in '{column}': it is no record. "
@@ -173,8 +175,29 @@ def _called(cells: pd.Series, step: int) -> list[int]:
     return found
 
 
-def _word(cell: object) -> str:
+def _said(cell: object) -> str:
     return cell.strip(" .:()").casefold() if isinstance(cell, str) else ""
+
+
+def _is_whole(cell: object) -> bool:
+    return _said(cell) in _STATISTICS
+
+
+def _word(cell: object) -> str:
+    """A cell in small letters; of one that begins with a sure word, as "Total (weighted)" does, that word."""
+    said = _said(cell)
+    first = re.split(r"[\s,:(]", said, maxsplit=1)[0]
+    return first if first in _SURE and said not in _STATISTICS else said
+
+
+def _is_largest(frame: pd.DataFrame, numeric: list[str], row: int, others: Rows) -> bool:
+    """Whether the numbers of a row, all that there are, lie above all others of their columns."""
+    found = []
+    for column in numeric:
+        values = _summable(frame[column])
+        if np.isfinite(values[row]) and np.isfinite(values[others]).any():
+            found.append(values[row] > np.nanmax(values[others]))
+    return bool(found) and all(found)
 
 
 def _agree(

@@ -46,6 +46,20 @@ def test_a_sure_word_below_a_name_for_each_record_is_enough():
         table([("Mean", 1234, 50)])
 
 
+@pytest.mark.parametrize("word", ["Total (weighted)", "Total, all ages", "TOTAL population", "Итого", "合計"])
+def test_a_total_that_is_no_plain_sum_is_refused(word):
+    """It was a record, with by far the largest values: the sum may be one of weighted records."""
+    with pytest.raises(InputError, match=f"Row {N + 1} of .* is called a total"):
+        table([(word, 10 * sum(PAY), 5000)])
+    with pytest.raises(InputError, match=f"Row {N + 1} of .* is called a total"):
+        table([(word, 10 * sum(PAY), None)])
+
+
+def test_a_firm_whose_name_begins_so_is_a_record():
+    assert table([("Total Energies", 1017, 33)]).rows == N + 1
+    assert table([("Total Wine", 10 * sum(PAY), 33)]).rows == N + 1
+
+
 @pytest.mark.parametrize("name", ["Max", "SD", "All", "N"])
 def test_a_record_that_is_called_so_is_one(name):
     for groups in (False, True):
