@@ -23,7 +23,7 @@ def look(page, name):
         page.screenshot(path=Path(PICTURES) / f"series-{name}.png", full_page=True)
 
 
-def plan_of_a_series(page):
+def plan_of_a_series(page, series):
     """Tuned on one half of the example, the draws of a release that must converge."""
     settled(page)
     page.get_by_text("First half", exact=True).click()
@@ -51,7 +51,7 @@ def plan_of_a_series(page):
     painted(page, version)
     look(page, "compare")
     follow(page, "Release")
-    make_plan(page, Series="monthly-income")
+    make_plan(page, Series=series)
     page.get_by_role("button", name="Another plan").wait_for(timeout=120_000)
     expect(
         page.get_by_text("Each release is anchored at those before it, the first after a pilot.")
@@ -94,9 +94,10 @@ def month(page, table, directory, label, anchor):
 
 def test_two_months(new_page, tmp_path):
     page = new_page("/data")
-    plan_of_a_series(page)
+    series = f"monthly-income-{tmp_path.name[-1]}"  # run once more, the test finds nothing charged
+    plan_of_a_series(page, series)
     half = half_of(load_example("401ksubs"), 2).frame
-    anchors = "a pilot on 580 of the 2,319 records", "the released data of release 1 of monthly-income"
+    anchors = "a pilot on 580 of the 2,319 records", f"the released data of release 1 of {series}"
     for number, anchor in enumerate(anchors):
         assert anchor in month(page, half.iloc[number::2], tmp_path, f"month-{number + 1}", anchor)
     expect(page.get_by_test_id("stMetricValue")).to_have_text(["2", "1", "50", "49"])
