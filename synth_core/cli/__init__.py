@@ -55,9 +55,21 @@ EXIT_BAD_INPUT = 2
 EXIT_FAILED = 1
 
 
+class _Store(argparse.Action):
+    """What is done with an option's values; of one that takes any number and is given again, all are kept."""
+
+    def __call__(
+        self, parser: Any, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        before = getattr(namespace, self.dest)
+        again = self.nargs in ("*", "+") and before is not self.default
+        setattr(namespace, self.dest, [*before, *values] if again else values)
+
+
 class _Parser(argparse.ArgumentParser):
     def __init__(self, **options: Any):
         super().__init__(**options, allow_abbrev=False)  # a cut-off option could mean another
+        self.register("action", None, _Store)
 
     def error(self, message: str) -> Any:  # one clear line instead of the whole usage
         said = f"{message} (see {self.prog} --help)"

@@ -20,7 +20,7 @@ def add(commands: Any) -> None:
     option = command.add_argument
     option("data", nargs="?", metavar="DATA", help="look at this table: a file, or example:NAME")
     option("--outcome", metavar="COLUMN", help="the sensitive variable")
-    option("--predictors", nargs="*", action="extend", metavar="COLUMN", help="non-sensitive columns")
+    option("--predictors", nargs="*", metavar="COLUMN", help="non-sensitive columns")
     kinds = "; ".join(f"{kind}: {words.lower()}" for kind, words in KINDS.items())
     option("--kind", choices=tuple(KINDS), help=f"what is publicly known, instead of a table: {kinds}")
     option("--typical", type=float, metavar="VALUE", help="with --kind: a typical value, publicly known")

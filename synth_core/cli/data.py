@@ -64,7 +64,6 @@ def add_reading(command: Any, plan_says_missing: bool = False) -> None:
     command.add_argument(
         "--missing",
         nargs="+",
-        action="extend",
         default=[],
         metavar="VALUE",
         help="values that mean missing, for example N -9; COLUMN=VALUE for one column only",

@@ -54,7 +54,7 @@ def add_settings(
         if extra["metavar"] is not None:
             more["metavar"] = extra["metavar"]
         if name in several:
-            more |= {"nargs": "+", "action": "extend"}
+            more["nargs"] = "+"
         if extra["each"] is not None:
             more |= {"dest": name, "action": "append", "nargs": None}
         group.add_argument(extra["each"] or option_name(name), default=None, help=field.description, **more)
@@ -69,10 +69,7 @@ def _reading(annotation: Any) -> dict[str, Any]:
         return {"choices": parts}
     if get_origin(annotation) is tuple:
         nargs: Any = len(parts) if Ellipsis not in parts else "*" if parts[0] is str else "+"
-        more = (
-            {} if isinstance(nargs, int) else {"action": "extend"}
-        )  # given twice, it would be the last one alone
-        return {"nargs": nargs, "type": parts[0], **more}
+        return {"nargs": nargs, "type": parts[0]}
     return {"action": "store_true"} if annotation is bool else {"type": annotation}
 
 

@@ -187,6 +187,11 @@ def test_an_option_of_several_values_that_is_given_twice_has_all_of_them():
     dashed = read("--model", "categorical", "--categories=-a", "--categories=-b", "--categories", "c")
     assert dashed.categories == ("-a", "-b", "c")
     assert read("--percentiles", "5", "--percentiles", "95").percentiles == (5.0, 95.0)
+    studied = parsed("study", "--mechanism", "weighted", "--mechanism", "censored", "anchored")
+    assert studied.mechanism == ["weighted", "censored", "anchored"]
+    assert read("--bounds", "0", "9", "--bounds", "1", "8").bounds == (1.0, 8.0)  # of so many as there are
+    assert parsed("compare", "--missing", "N", "--missing", "-9").missing == ["N", "-9"]
+    assert parsed("compare").missing == []  # what was given before is no default
 
 
 @pytest.mark.parametrize("option", ["--categories", "--missing"])
