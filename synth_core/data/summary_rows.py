@@ -155,9 +155,10 @@ def _refuse_called(frame: pd.DataFrame, name: str) -> None:
             row, word = rows[0], _word(frame[column].iloc[rows[0]])
             if rest.map(_word, na_action="ignore").eq(word).any() or others.sum() <= ADDED_UP:
                 continue
-            one_each = word in _SURE and 2 * rest.nunique() > len(rest)
-            one_each &= _is_whole(frame[column].iloc[row]) or _is_largest(frame, numeric, row, others)
-            if one_each or _agree(frame, numeric, row, others, _STATISTICS[word]):
+            sure = word in _SURE and 2 * rest.nunique() > len(rest)
+            if _said(frame[column].iloc[row]) != word:  # more is said
+                sure = sure and _is_largest(frame, numeric, row, others)
+            if sure or _agree(frame, numeric, row, others, _STATISTICS[word]):
                 raise InputError(
                     f"Row {row + 1:,} of {name} is called a total, a mean or the like in '{column}': it is no record. "
                     "Leave out all rows that say something of the others."
@@ -177,10 +178,6 @@ def _called(cells: pd.Series, step: int) -> list[int]:
 
 def _said(cell: object) -> str:
     return cell.strip(" .:()").casefold() if isinstance(cell, str) else ""
-
-
-def _is_whole(cell: object) -> bool:
-    return _said(cell) in _STATISTICS
 
 
 def _word(cell: object) -> str:

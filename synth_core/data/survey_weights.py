@@ -12,7 +12,7 @@ from synth_core.data.cells import ANY_NUMBER, written_as
 from synth_core.data.outcome import SMALLEST, check_exact
 from synth_core.data.table import Table
 from synth_core.errors import InputError
-from synth_core.system.number_text import number_of
+from synth_core.system.number_text import is_or_are, number_of
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.bool_]
@@ -126,9 +126,8 @@ def read_weights(table: Table, name: str, rows: Rows) -> Array:
     ):
         at = np.flatnonzero(wrong & rows)
         if at.size:
-            verb = "is" if at.size == 1 else "are"
             raise InputError(
-                f"{number_of(at.size, 'survey weight')} in column '{name}' {verb} {said} "
+                f"{number_of(at.size, 'survey weight')} in column '{name}' {is_or_are(at.size)} {said} "
                 f"(first in row {at[0] + 1:,}). A record of the sample stands for itself at least: correct the "
                 "weights, or leave these rows out of the file."
             )

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from synth_core.data.clauses import cell_word
 from synth_core.data.table import Table
 from synth_core.errors import InputError
-from synth_core.system.number_text import number_of
+from synth_core.system.number_text import is_or_are, number_of
 
 Sizes = NDArray[np.int64]
 LARGEST_CLASS = 6  # of sizes, as a public column of measured synthesis: so many records, or more
@@ -107,15 +107,13 @@ def check_apart(table: Table, other: Table, name: str, what: str) -> None:
     mine, theirs = (each.frame[name].map(cell_word, na_action="ignore") for each in (table, other))
     both = theirs.isin(set(mine.dropna())) & theirs.notna()
     if both.any():
+        number = int(theirs[both].nunique())
         raise InputError(
-            f"{int(theirs[both].nunique()):,} units in column '{name}' are in this table and, with {int(both.sum()):,} "
-            f"rows, in the {what}'s table too (first in row {int(np.argmax(both)) + 1:,} there). ε is for everything "
-            "about one unit, and covers nothing of what that table says of it: leave these rows out of that table"
-            + (
-                ", or name it as a public or a released one (public:FILE, release:FILE)."
-                if what == "anchor"
-                else "."
-            )
+            f"{number_of(number, 'unit')} in column '{name}' {is_or_are(number)} in this table and, with "
+            f"{number_of(int(both.sum()), 'row')}, in the {what}'s table too (first in row "
+            f"{int(np.argmax(both)) + 1:,} there). ε is for everything about one unit, and covers nothing of what that "
+            "table says of it: leave these rows out of that table"
+            + (", or name it public or released (public:FILE, release:FILE)." if what == "anchor" else ".")
         )
 
 

@@ -16,7 +16,7 @@ from synth_core.analysis.check.table_check import (
 from synth_core.analysis.check.triples import SAMPLED
 from synth_core.analysis.check.unlikely import UnlikelyCombination
 from synth_core.analysis.fit_verdict import ROUGHLY_WITHIN
-from synth_core.system.number_text import measured
+from synth_core.system.number_text import is_or_are, measured
 
 NAMED = 3  # examples in a sentence
 
@@ -108,10 +108,9 @@ def groups_words(check: TableCheck) -> str:
         return f"No group has enough records.{sampled}"
     if not check.groups:
         return f"All {check.n_groups:,} groups are within 10 points, or within chance.{sampled}"
-    are = "is" if len(check.groups) == 1 else "are"
     return (
-        f"{len(check.groups):,} of {check.n_groups:,} groups {are} off by more than 10 points, such as: "
-        f"{'; '.join(map(group_words, check.groups[:NAMED]))}.{sampled}"
+        f"{len(check.groups):,} of {check.n_groups:,} groups {is_or_are(len(check.groups))} off by more than "
+        f"10 points, such as: {'; '.join(map(group_words, check.groups[:NAMED]))}.{sampled}"
     )
 
 
