@@ -161,9 +161,11 @@ def _keep_typed() -> None:
 
 
 def _counts(point: Mechanism, tuned_on: TuningKind | None) -> list[str]:
-    """What the limit of a series can count: the sum of ε, and ρ where every release of the plan has one."""
-    by_zcdp = tuned_on is not None and has_rho(point, tuned_on)
-    if not by_zcdp:
+    """What the limit of a series can count: the sum of ε, and ρ where every release of the plan has one.
+
+    Until the kind of table is said they are those of a public one: else the row would say that measured tables add ε.
+    """
+    if not has_rho(point, tuned_on or "public"):
         return ["sum"]
     return [count for count in COUNTS if count == "zcdp" or point.guarantee("closed").pure]
 
