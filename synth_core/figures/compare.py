@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synth_core.analysis.anchored import clamped_warning
+from synth_core.analysis.fit_verdict import KOLMOGOROV_95, ROUGHLY_WITHIN
 from synth_core.analysis.joint_measures import Measures
-from synth_core.analysis.measures import ECDF_MAX, WORST, furthest, furthest_of_units, variable_error
+from synth_core.analysis.measures import ECDF_MAX, MEAN, WORST, furthest, furthest_of_units, variable_error
 from synth_core.analysis.policy import Policy, judge
 from synth_core.analysis.result_numbers import ResultNumbers, VariableNumbers
 from synth_core.analysis.result_sentences import above_target, explained, sentence
@@ -42,6 +44,28 @@ def _remedy(numbers: ResultNumbers) -> str:
     return "Take another model or fewer predictors (Data page)"
 
 
+def _misfit(numbers: ResultNumbers) -> str:
+    """That the model of a number is far off, said beside the mechanism that leaves it as it is; else empty.
+
+    Below what chance gives between two samples of this size nothing is held against the model.
+    """
+    if numbers.point.weighted or numbers.point.epsilon_by_construction:
+        return ""
+    off = [
+        f"{each.name} by {points_at_most(each.ecdf_max)} points" if each.name
+        else f"{points_at_most(each.ecdf_max)} percentage points"
+        for each in numbers.variables
+        if any(statistic.name == MEAN for statistic in each.statistics)
+        and each.ecdf_max > max(ROUGHLY_WITHIN, KOLMOGOROV_95 * math.sqrt(2 / max(each.n_read, 1)))
+    ]  # fmt: skip
+    if not off:
+        return ""
+    return (
+        f"without any privacy the synthetic values are off already ({', '.join(off)}): it is the model that does not "
+        "fit. Check the fit on the page Data; what draws from this model comes no closer."
+    )
+
+
 def _warnings(numbers: ResultNumbers) -> list[str]:
     """Why the numbers of a mechanism should be doubted, in words."""
     hints = []
@@ -56,6 +80,8 @@ def _warnings(numbers: ResultNumbers) -> list[str]:
             f"has not converged, do not use its numbers: {'; '.join(numbers.problems)}. {_remedy(numbers)}; a mixture "
             "may need another concentration or scale (Data page)."
         )
+    if bare := _misfit(numbers):
+        hints.append(bare)
     for each in numbers.variables:
         of = f"{each.name}: " if each.name else ""
         warning = clamped_warning(each.clamped)

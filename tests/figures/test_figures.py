@@ -275,6 +275,22 @@ def test_more_draws_are_not_advised_where_they_do_not_help(summaries):
         assert said in row["hints"][0]
 
 
+def test_a_model_that_does_not_fit_is_named_beside_what_leaves_it_as_it_is(summaries):
+    """Compare gave 31 points as an error of each mechanism, and said nowhere that the model had them all."""
+    bare = next(s for s in summaries if s.mechanism == "unweighted")
+    others = [s for s in summaries if s is not bare]
+
+    def hints(off, of):
+        rows = results([with_variable(each, ecdf_max=off) for each in of], LABELS, GUARANTEES)
+        return [hint for row in rows for hint in row["hints"] if "does not fit" in hint]
+
+    [said] = hints(0.31, [bare])
+    assert "off already (31.0 percentage points)" in said
+    assert not hints(0.03, [bare]) and not hints(0.31, others)
+    few = with_variable(bare, n_records=100, n_zero_weight=0)
+    assert not hints(0.15, [few]) and hints(0.25, [few])  # two samples of 100 are up to 0.19 apart by chance
+
+
 def test_long_names_of_categories_are_cut_on_the_axes_of_a_map_and_whole_where_one_points(summaries):
     """They took three quarters of the figure, and were cut off at the left edge."""
     names = ["Nursery school, Preschool, or Kindergarten", "Nursery school, none", "GED"]

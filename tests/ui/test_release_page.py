@@ -10,7 +10,7 @@ from synth_core.release.ledger.balances import Balance
 from synth_core.release.making.drawing import Request
 from synth_core.release.making.releasing import CHECKED, release
 from synth_core.system.cache import Cache
-from synth_core.ui.release import release_actions
+from synth_core.ui.release import release_actions, release_job
 from tests.release.conftest import state  # noqa: F401
 from tests.release.test_closeness import planned, pupils
 from tests.support.tasks import NamedTask
@@ -262,6 +262,26 @@ def test_what_a_job_is_of_is_not_changed_under_it():
     assert after == "None"
 
 
+def desk_page(first, second):
+    import streamlit as st
+
+    from synth_core.ui.release import release_job, table
+
+    desk = release_job.state()
+    for each in (first, second):
+        table.put_table(each)
+        st.text(f"{desk.label or None} {desk.outcome}")
+        desk.label, desk.outcome = "May", "found"
+
+
+@pytest.mark.parametrize("year,left", [(2, "May found"), (3, "None None")])
+def test_a_table_that_is_taken_once_more_keeps_what_was_found_of_it(year, left):
+    """A click that was sent twice took the findings of the checks away, which were paid for."""
+    at = AppTest.from_function(desk_page, args=(pupils(2), pupils(year))).run(timeout=30)
+    assert not at.exception
+    assert [each.value for each in at.text] == ["None None", left]
+
+
 def kept_page():
     import streamlit as st
 
@@ -344,6 +364,26 @@ def test_a_cancelled_release_is_told_of_once_its_charge_no_longer_changes(tmp_pa
     job.directory.rmdir()
     at.run(timeout=30)
     assert not at.exception and at.text[0].value == "Cancelled. False" and not at.info
+
+
+def ended_page(task, job):
+    import streamlit as st
+
+    from synth_core.ui.release import release_job
+
+    release_job._job = lambda: job
+    release_job.state().task, release_job.state().what = task, "release"
+    release_job.show_progress()
+    st.text(release_job.cancelled_words()[:10])
+
+
+def test_a_release_that_none_of_its_buttons_cancelled_is_told_of_too(tmp_path, monkeypatch):
+    """The page went on as if nothing had been asked for."""
+    monkeypatch.setattr(release_job, "_job", release_job._job)  # put back
+    job = Job(NamedTask(), tmp_path / "job", state="cancelled")
+    job.finished.set()
+    at = AppTest.from_function(ended_page, args=(NamedTask(), job)).run(timeout=30)
+    assert not at.exception and at.text[0].value == "Cancelled."
 
 
 @pytest.mark.slow

@@ -67,6 +67,8 @@ def show_progress() -> bool:
     elif job.state == "failed":
         desk.error = job.error
         manager().forget(_owner(), [job])
+    else:  # by none of this browser's buttons
+        desk.cancelled = True
     return False
 
 

@@ -83,10 +83,12 @@ def simulates() -> str | None:
 
 
 def put_table(table: Table) -> None:
-    """Put the table to be released on the desk."""
+    """Put the table to be released on the desk; taken once more, it keeps its label and what was found of it."""
     now = release_job.state()
-    missing = () if now.plan is None else now.plan.missing
-    now.table, now.outcome, now.label = table.with_missing(missing), None, ""
+    taken = table.with_missing(() if now.plan is None else now.plan.missing)
+    if now.table is None or (now.table.name, now.table.identity) != (taken.name, taken.identity):
+        now.outcome, now.label = None, ""
+    now.table = taken
 
 
 def take_table(kind: str, seed: int = 1) -> None:
