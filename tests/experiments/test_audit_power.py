@@ -66,3 +66,11 @@ def test_an_audit_stays_within_what_was_said(names, cache):
         assert line.detectable <= said.at_most
         if min(line.runs) == 1_000:  # not thinned
             assert line.detectable >= said.surely
+
+
+def test_the_progress_says_how_long_a_line_takes_once_one_was_computed():
+    """Of an audit of eight lines one read how long a step takes, and never whether the audit takes minutes or hours."""
+    told = []
+    for took in ([], [0.01], [100.0, 0.01, 140.0]):
+        auditing._LineProgress(lambda text, share: told.append(text), 3, 8, took)("drawing", 0.5)
+    assert told == ["4 of 8 · drawing", "4 of 8 · drawing", "4 of 8, about 2 min each · drawing"]

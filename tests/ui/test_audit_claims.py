@@ -57,3 +57,5 @@ def test_of_a_promised_rho_what_is_tested_is_its_epsilon_at_delta():
     said = " ".join(each.value for each in [*at.caption, *at.warning]).replace("\\", "")
     assert "Measured: 10,000 runs can test ε = 5.222:" in said
     assert "Measured, pure ε: 10,000 runs can test ε = 2:" in said
+    # whoever has set ε = 2 reads why that is another number
+    assert "Measured: ε = 2 names ρ = 0.5 (zCDP), which is (ε, δ)-DP with ε = 5.222" in said

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from synth_core.experiments.audit import lower_bound
 from synth_core.experiments.audit.audited import AuditedAnalysis
 from synth_core.experiments.audit.neighbours import REMOVED
 from synth_core.experiments.audit.verdict import CURRENT, DRAW_HELD, judge
+from synth_core.experiments.explore.sweep import duration
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.composition import DELTA, epsilon_at
 from synth_core.mechanisms.guarantees import Guarantee
@@ -188,9 +190,12 @@ def run_audit(analysis: AnyAnalysis[Any], asked: AuditRequest, plan: str = "") -
     ]
     error = (1 - asked.confidence) / len(todo)
     lines = []
+    took: list[float] = []
     for i, (mechanism, source, under, relation) in enumerate(todo):
-        tell = _LineProgress(subject.analysis.progress, i, len(todo))
+        tell = _LineProgress(subject.analysis.progress, i, len(todo), took)
+        began = time.monotonic()
         lines.append(_kept_line(under.reporting(tell), mechanism, source, relation, asked, error))
+        took.append(time.monotonic() - began)
     table = analysis.loaded
     return Audit(
         table=table.name,
@@ -211,17 +216,22 @@ def run_audit(analysis: AnyAnalysis[Any], asked: AuditRequest, plan: str = "") -
 
 
 class _LineProgress:
-    """Progress of one line: how many steps it takes is not known, so each covers a part of what is left."""
+    """Progress of one line: how many steps it takes is not known, so each covers a part of what is left.
 
-    def __init__(self, progress: Progress, line: int, lines: int):
+    How long a line takes is told from those before it (`took`, in seconds); kept ones, found at once, tell nothing.
+    """
+
+    def __init__(self, progress: Progress, line: int, lines: int, took: Sequence[float] = ()):
         self._progress, self._line, self._lines = progress, line, lines
+        computed = [seconds for seconds in took if seconds >= 1]
+        self._pace = f", about {duration(sum(computed) / len(computed))} each" if computed else ""
         self._text, self._left = "", 1.0
 
     def __call__(self, text: str, share: float) -> None:
         if text != self._text:
             self._text, self._left = text, self._left * 0.93
         done = (self._line + 1.0 - self._left) / self._lines
-        self._progress(f"{self._line + 1} of {self._lines} · {text}", done)
+        self._progress(f"{self._line + 1} of {self._lines}{self._pace} · {text}", done)
 
 
 def _sources(

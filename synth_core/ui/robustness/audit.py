@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from synth_core.analysis.wording.belief_sentences import rho_words
 from synth_core.errors import InputError
 from synth_core.experiments.audit.audit import AuditRequest, claim_at
 from synth_core.experiments.audit.power import n_lines, power
@@ -94,6 +95,26 @@ def _form(plan: Plan | None) -> None:
         + ("" if subject == "plan" else f"For mechanisms with weights {where}. ")
         + _who_differs(plan if subject == "plan" else None)
         + "Small tables show the most: one record weighs more in them."
+        + _how_many(plan if subject == "plan" else None, chosen)
+    )
+
+
+def _lines(plan: Plan | None, chosen: list[str]) -> int:
+    """How many lines an audit of these mechanisms has."""
+    browser = session.current()
+    frozen = browser.reference is not None if plan is None else plan.frozen is not None
+    blocks = browser.choices.whole if plan is None else plan.blocks
+    together = bool(blocks) or _unit(plan) is not None
+    return n_lines(map(find_mechanism, chosen), frozen, plan is not None, together)
+
+
+def _how_many(plan: Plan | None, chosen: list[str]) -> str:
+    """How many lines there are to wait for; how long one takes is known once one is there."""
+    lines = _lines(plan, chosen)
+    if lines < 2:
+        return ""
+    return (
+        f" {lines} lines are computed one after another: how long one takes is said once the first is there."
     )
 
 
@@ -110,14 +131,14 @@ def _who_differs(plan: Plan | None) -> str:
 def _say_power(plan: Plan | None, chosen: list[str], runs: int) -> None:
     """Before the run: whether so many runs could refute each claim at all."""
     browser = session.current()
-    frozen = browser.reference is not None if plan is None else plan.frozen is not None
     blocks = browser.choices.whole if plan is None else plan.blocks
     units = _unit(plan) is not None
-    lines = n_lines(map(find_mechanism, chosen), frozen, plan is not None, bool(blocks) or units)
+    lines = _lines(plan, chosen)
     variables = max(1, len(blocks))
     weak: list[str] = []
     strong: list[str] = []
     unknown: list[str] = []
+    named: dict[str, list[str]] = {}
     for key in chosen:
         label = find_mechanism(key).label
         claim = plan.target_epsilon if plan is not None else _claim(key)
@@ -125,7 +146,10 @@ def _say_power(plan: Plan | None, chosen: list[str], runs: int) -> None:
             unknown.append(label)
             continue
         promised = find_mechanism(key).guarantee(browser.weights_from) if plan is None else plan.guarantee
-        power_of_audit = power(claim_at(promised, claim), runs, lines, variables=variables, units=units)
+        tested = claim_at(promised, claim)
+        if tested != claim:
+            named.setdefault(rho_words(promised, claim), []).append(label)
+        power_of_audit = power(tested, runs, lines, variables=variables, units=units)
         (strong if power_of_audit.claim < power_of_audit.surely else weak).append(
             f"{label}: {power_of_audit.words}"
         )
@@ -133,6 +157,8 @@ def _say_power(plan: Plan | None, chosen: list[str], runs: int) -> None:
         st.warning(plain(". ".join(weak) + "."), icon=":material/bolt:")
     if strong:
         st.caption(plain(". ".join(strong) + "."))
+    for words, labels in named.items():
+        st.caption(plain(f"{', '.join(labels)}: {words}. That is what an audit tests."))
     if unknown:
         st.caption(
             f"{', '.join(unknown)}: ε is not known yet, so neither is whether {runs:,} runs could test it; see Compare."
