@@ -74,7 +74,8 @@ def _view(
     if polling != any(run is not None and run.running for run in (filling, tuning, others)):
         st.rerun()  # the last poll, or a run that goes on: buttons and timers start anew
     measure = asked.measure if asked is not None else "ecdf_max"
-    with st.container(key="answer"):  # at least as high as its style says, so that nothing jumps
+    # An answer is at least as high as its style says, so that nothing jumps while it is found.
+    with st.container(key="answer" if tuning is not None else "before_answer"):
         if tuning is not None:
             _answer(tuning, asked)
         elif search_time is not None:
