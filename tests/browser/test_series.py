@@ -94,12 +94,17 @@ def month(page, table, directory, label, anchor):
 
 def test_two_months(new_page, tmp_path):
     page = new_page("/data")
-    attempt = int(tmp_path.name[-1])  # run once more, the test finds neither its series nor its tables charged
+    attempt = int(
+        tmp_path.name[-1]
+    )  # run once more, the test finds neither its series nor its tables charged
     series = f"monthly-income-{attempt}"
     plan_of_a_series(page, series)
     half = half_of(load_example("401ksubs"), 2).frame[2 * attempt :]
     rows = len(half) // 2
-    anchors = f"a pilot on {round(rows / 4)} of the {rows:,} records", f"the released data of release 1 of {series}"
+    anchors = (
+        f"a pilot on {round(rows / 4)} of the {rows:,} records",
+        f"the released data of release 1 of {series}",
+    )
     for number, anchor in enumerate(anchors):
         assert anchor in month(page, half.iloc[number::2], tmp_path, f"month-{number + 1}", anchor)
     expect(page.get_by_test_id("stMetricValue")).to_have_text(["2", "1", "50", "49"])

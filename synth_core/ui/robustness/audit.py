@@ -113,9 +113,7 @@ def _how_many(plan: Plan | None, chosen: list[str]) -> str:
     lines = _lines(plan, chosen)
     if lines < 2:
         return ""
-    return (
-        f" {lines} lines are computed one after another: how long one takes is said once the first is there."
-    )
+    return f" {lines} lines are computed one after another, and how long one takes is said while they run."
 
 
 def _unit(plan: Plan | None) -> str | None:
