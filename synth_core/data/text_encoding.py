@@ -11,6 +11,7 @@ ENCODINGS = (
     "cp1252",
     "latin-1",
     "utf-16",
+    "utf-32",
     "cp1250",
     "cp1251",
     "cp1253",
@@ -32,6 +33,8 @@ ENCODINGS = (
 
 def decode(content: bytes, name: str, encoding: str | None) -> tuple[str, str]:
     """The text of a file and its encoding, found out where none is given; raises InputError."""
+    if encoding is None and content[:4] in (b"\xff\xfe\0\0", b"\0\0\xfe\xff"):
+        encoding = "utf-32"
     if encoding in (None, "utf-16"):
         if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
             encoding = "utf-16"

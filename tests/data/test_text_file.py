@@ -208,16 +208,20 @@ def test_utf_16_without_a_mark_is_read(encoding, said):
     assert (table.rows, table.frame["b"].iloc[0], table.read_options.encoding) == (40, "Łódź 1", "utf-16")
 
 
+@pytest.mark.parametrize("encoding", ["utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("said", [None, "utf-32"])
+def test_utf_32_with_its_mark_is_read(encoding, said):
+    """It begins as UTF-16 does, and was refused as binary data."""
+    content = ("\ufeff" + text(rows=[row.replace("name", "Łódź") for row in ROWS]).decode()).encode(encoding)
+    table = read_table(content, "t.csv", ReadOptions(encoding=said))
+    assert (table.rows, table.frame["b"].iloc[0], table.read_options.encoding) == (40, "Łódź 1", "utf-32")
+
+
 def test_a_zero_byte_far_below_is_refused_by_its_line():
     """Beyond the first 8,192 bytes it was part of a cell, which made a text of its column."""
     content = text(rows=[f"{i},name {i},{i}" for i in range(1, 1001)]).replace(b",900\n", b",90\x000\n")
     with pytest.raises(InputError, match=r"contains binary data \(first in line 901\)"):
         read_table(content, "t.csv")
-
-
-def test_utf_32_is_refused_as_no_text():
-    with pytest.raises(InputError, match="contains binary data"):
-        read_table(text().decode().encode("utf-32"), "t.csv")
 
 
 @pytest.mark.parametrize("end", ["\x85", "\u2028"])
