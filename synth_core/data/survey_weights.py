@@ -17,6 +17,7 @@ from synth_core.system.number_text import is_or_are, number_of
 Array = NDArray[np.float64]
 Rows = NDArray[np.bool_]
 CLASSES = 5  # of weights, in measured synthesis
+LARGEST = 1e12  # more than any population has
 
 NO_PROOF = {
     "raked": "Weights that were raked (calibrated) on totals of a sensitive variable depend on the answers of others: "
@@ -123,6 +124,7 @@ def read_weights(table: Table, name: str, rows: Rows) -> Array:
         (np.isinf(values), "infinite"),
         (values <= 0, "0 or below"),
         (values < SMALLEST, "nearer to 0 than any weight"),
+        (values > LARGEST, "larger than any population"),
     ):
         at = np.flatnonzero(wrong & rows)
         if at.size:

@@ -20,6 +20,7 @@ ALL = np.ones(4, dtype=bool)
         ([1.0, np.nan, 3.0, 7654.0], r"is missing \(first in row 2\)"),
         ([1.0, np.inf, 3.0, 7654.0], r"is infinite \(first in row 2\)"),
         ([1.0, 5.4e-79, 3.0, 7654.0], r"is nearer to 0 than any weight \(first in row 2\)"),
+        ([1.0, 1e200, 3.0, 7654.0], r"is larger than any population \(first in row 2\)"),
         (["a", "b", "c", "d"], "holds something else"),
         ([1.0, 2.0, "none", 7654.0], r"holds something else \(first in row 3\)"),
         ([None, None, None, None], "holds something else"),
