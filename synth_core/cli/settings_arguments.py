@@ -24,6 +24,7 @@ from synth_core.models import USUAL, OwnProgram
 from synth_core.models.own.sandbox import approve, require_enabled
 from synth_core.release.bounded_text import read_limited
 from synth_core.system import limits
+from synth_core.system.files import no_file
 
 FILES = ("program", "brackets")  # their options name a file
 HIDDEN = ("anchor_values", "earlier")  # made of other options
@@ -154,5 +155,5 @@ def read_program(path: str) -> str:
 def _existing(path: str) -> Path:
     file = Path(path)
     if not file.is_file():
-        raise InputError(f"There is no file {path}.")
+        raise InputError(no_file(file))
     return file

@@ -24,6 +24,7 @@ from synth_core.data.reading import Read, ReadOptions
 from synth_core.data.typed_file import cell_text, is_read, labels_of, spelled, texts_alone
 from synth_core.errors import InputError
 from synth_core.system.characters import one_line, visible
+from synth_core.system.files import no_file
 from synth_core.system.number_text import declared, those_that
 
 _WEIGHT_NAME = re.compile(r"wgt|wt(\d|$)|weight", re.I)
@@ -424,7 +425,7 @@ def open_table(path: str, options: ReadOptions = ReadOptions()) -> Table:
     """Read a table from a file of the user's."""
     file = Path(path)
     if not file.is_file():
-        raise InputError(f"There is no file {path}.")
+        raise InputError(no_file(file))
     try:
         content = file.read_bytes()
     except OSError as error:

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from synth_core.errors import InputError
 from synth_core.system import limits
 from synth_core.system.characters import unseen
+from synth_core.system.files import no_file
 
 T = TypeVar("T", bound=BaseModel)
 SLUG = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
@@ -91,7 +92,7 @@ def read_limited(path: Path, limit: int, what: str) -> bytes:
     """The bytes of a file that is not larger than `limit`; raises InputError."""
     try:
         if not path.is_file():
-            raise InputError(f"There is no file {printable(path, 300)}.")
+            raise InputError(no_file(path, printable(path, 300)))
         with path.open("rb") as stream:
             content = stream.read(limit + 1)
     except OSError as error:

@@ -119,6 +119,12 @@ def explain(error: OSError, place: str, otherwise: str = "") -> str:
     return f"{place} cannot be written: {reason}. {sentence(advice)}{also}, then run it again."
 
 
+def no_file(path: Path, shown: str | None = None) -> str:
+    """There is no file of this path: nothing at all, or a directory."""
+    shown = str(path) if shown is None else shown
+    return f"{shown} is a directory, not a file." if path.is_dir() else f"There is no file {shown}."
+
+
 def no_room(error: OSError) -> str:
     """Working files could not be written."""
     return explain(error, WORKING_FILES, "name another directory in TMPDIR")

@@ -455,3 +455,9 @@ def test_households_that_stand_together_are_not_what_is_measured():
     assert table.proposed_outcome == "income" and table.column("HOUSE").identifier
     apart = Table("t.csv", pd.DataFrame({"house": np.arange(180) % 60, "income": np.arange(180) % 50 * 1000}))
     assert not apart.column("house").identifier  # by its name alone it may be what a house is worth
+
+
+def test_a_directory_is_refused_as_one(tmp_path):
+    """It was said not to be there."""
+    with pytest.raises(InputError, match="is a directory, not a file"):
+        open_table(str(tmp_path))
