@@ -412,9 +412,11 @@ def test_clamped_terms_of_records_have_their_part_of_the_bound(tmp_path):
     assert loose.weighted(find_mechanism("censored")).censoring.bound == 4.0
 
 
-def test_units_are_no_predictor():
-    """Their identifiers would be released as they are, beside new ones."""
-    with pytest.raises(
-        InputError, match="'home' names the units of several records and cannot be a predictor"
-    ):
-        make_settings(outcome="pay", model="lognormal", predictors=("age", "home"), unit_column="home")
+@pytest.mark.parametrize(
+    ("role", "named"), [({"predictors": ("age", "home")}, "predictor"), ({"weight": "home"}, "survey weight")]
+)
+def test_units_are_no_column_that_is_released_as_it_is(role, named):
+    """Their identifiers would leave beside the new ones."""
+    refused = f"'home' names the units of several records and cannot be a {named} too: a {named} is released as it is"
+    with pytest.raises(InputError, match=refused):
+        make_settings(outcome="pay", model="lognormal", unit_column="home", **role)

@@ -70,10 +70,11 @@ class Settings(
         ):
             if name == self.outcome:
                 raise ValueError(f"'{name}' is the sensitive variable{why}")
-        if self.unit_column in self.predictors:
+        if self.unit_column in self.kept_columns:
+            other = "a predictor" if self.unit_column in self.predictors else "a survey weight"
             raise ValueError(
-                f"'{self.unit_column}' names the units of several records and cannot be a predictor too: a predictor "
-                "is released as it is, and units get new identifiers"
+                f"'{self.unit_column}' names the units of several records and cannot be {other} too: {other} is "
+                "released as it is, and units get new identifiers"
             )
         return self
 
