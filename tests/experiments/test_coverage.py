@@ -293,7 +293,8 @@ def test_units_that_are_weights_too_are_not_drawn():
     numbered = Table(
         "homes", table.frame.assign(home=table.frame.home.str[1:].astype(int) + 1), confidential=False
     )
-    settings = make_settings(outcome="pay", model="lognormal", **OF_HOMES | {"weight": "home"})
+    settings = make_settings(outcome="pay", model="lognormal", **OF_HOMES)
+    settings = settings.model_copy(update={"weight": "home"})  # which is refused where settings are read
     with pytest.raises(InputError, match="'home' is drawn whole"):
         study_coverage(
             Analysis(numbered, settings, MemoryCache()), ["measured"], [6.0], (), 2, resampled=True
