@@ -68,7 +68,7 @@ def month(page, table, directory, label, anchor):
         page.locator("summary", has_text="Another table").click()
         settled(page)
     take = page.get_by_role("button", name="Take this file")
-    taken = page.get_by_text(re.compile(rf"To be released: \W*{label}\.csv")).last  # names are isolated
+    taken = page.get_by_text(re.compile(rf"To be released: \W*{label}\.csv")).filter(visible=True).first
     for last in (False, False, True):  # a run that was under way may swallow the choice or the click
         page.get_by_test_id("stFileUploader").locator("input[type=file]").last.set_input_files(path)
         settled(page)
