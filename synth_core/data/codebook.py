@@ -21,6 +21,7 @@ from synth_core.data.rules import RuleTexts, read_rules
 from synth_core.errors import InputError
 from synth_core.system import limits
 from synth_core.system.characters import unseen
+from synth_core.system.files import no_file
 
 Kind = Literal["number", "category", "ordered", "date", "identifier", "text", "unused"]
 NEVER_USED: dict[str, str] = {  # kinds that are neither synthesized nor kept, each in words
@@ -210,7 +211,7 @@ def read_codebook(path: str) -> Codebook:
     """
     file = Path(path)
     if not file.is_file():
-        raise InputError(f"There is no codebook {path}.")
+        raise InputError(no_file(file))
     if file.stat().st_size > limits.MAX_CODEBOOK_MB * 1024**2:
         raise InputError(f"The codebook {path} is larger than {limits.MAX_CODEBOOK_MB} MB.")
     return parse_codebook(file.read_bytes(), file.name)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synth_core.analysis.anchored import clamped_warning
-from synth_core.analysis.fit_verdict import KOLMOGOROV_95, ROUGHLY_WITHIN
+from synth_core.analysis.fit_verdict import fit_verdict
 from synth_core.analysis.joint_measures import Measures
 from synth_core.analysis.measures import ECDF_MAX, MEAN, WORST, furthest, furthest_of_units, variable_error
 from synth_core.analysis.policy import Policy, judge
@@ -47,16 +46,17 @@ def _remedy(numbers: ResultNumbers) -> str:
 def _misfit(numbers: ResultNumbers) -> str:
     """That the model of a number is far off, said beside the mechanism that leaves it as it is; else empty.
 
-    Below what chance gives between two samples of this size nothing is held against the model.
+    By chance two samples of n values are as far apart as one of n / 2 is from its law. Of values that count by survey
+    weights more is chance, and nothing is said.
     """
-    if numbers.point.weighted or numbers.point.epsilon_by_construction:
+    if numbers.point.weighted or numbers.point.epsilon_by_construction or numbers.accuracy_by:
         return ""
     off = [
         f"{each.name} by {points_at_most(each.ecdf_max)} points" if each.name
         else f"{points_at_most(each.ecdf_max)} percentage points"
         for each in numbers.variables
         if any(statistic.name == MEAN for statistic in each.statistics)
-        and each.ecdf_max > max(ROUGHLY_WITHIN, KOLMOGOROV_95 * math.sqrt(2 / max(each.n_read, 1)))
+        and fit_verdict(each.ecdf_max, each.n_read // 2, each.problems).level == "misfit"
     ]  # fmt: skip
     if not off:
         return ""
