@@ -121,7 +121,7 @@ def fit_verdict(
         )
     if within(ROUGHLY_WITHIN):
         advice = (
-            "No mechanism that draws from this model will be closer to the data than that; measured counts need none. "
+            "What is drawn from this model is about that far off even without privacy; measured counts need none. "
             "Look where the dots leave their bars; another model, scale or predictor may do better."
         )
         if difference <= max(FITS_WITHIN, usual):

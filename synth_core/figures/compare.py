@@ -62,7 +62,7 @@ def _misfit(numbers: ResultNumbers) -> str:
         return ""
     return (
         f"without any privacy the synthetic values are off already ({', '.join(off)}): it is the model that does not "
-        "fit. Check the fit on the page Data; what draws from this model comes no closer."
+        "fit. Check the fit on the page Data: another model may come closer."
     )
 
 
