@@ -62,7 +62,9 @@ PERIOD = rf"(?i)^({'|'.join(_PERIOD)})$"
 ANY_NUMBER = "|".join(
     f"({each})" for each in (NUMBER, INFINITE, COMMA_DECIMAL, COMMA_GROUPS, POINT_GROUPS, SPACE_GROUPS)
 )
-_AROUND = re.compile(r"(EUR|USD|GBP|CHF|kr|zł|Kč|[%‰])\.?")
+# What stands beside a number's digits: a currency, percent, a bound as in 85+, a footnote's sign.
+_AROUND = re.compile(r"(EUR|USD|GBP|CHF|kr|zł|Kč|Rs|R(?=\$)|pct|[%‰<>≤≥~≈*#'+])\.?")
+_BELOW_ZERO = re.compile(r"^\((.*)\)$|^(.*\d)-$|^- +(.*)$")  # as accounts and some programs write it
 _OTHER_THOUSANDS = dict.fromkeys(map(ord, "٬˙ʼ‘′´`_\u2007"), "'")
 # Among numbers these are no value, whoever wrote the file; among texts they may be one (the country NA).
 MISSING_AMONG_NUMBERS = frozenset(
@@ -275,12 +277,16 @@ def without_dress(text: str) -> str:
     --------
     >>> without_dress("٣٤ %"), without_dress("−5"), without_dress("$1,200"), without_dress("12 a")
     ('34', '-5', '1,200', '12 a')
+    >>> without_dress("($300)"), without_dress("300-"), without_dress("85+"), without_dress("4.1D+04")
+    ('-300', '-300', '85', '4.1E+04')
     """
     digits = "".join(
         str(unicodedata.decimal(c, c)) for c in text if unicodedata.category(c) not in ("Sc", "Cf")
     )
-    plain = digits.translate({0x2212: "-", ord("٫"): ".", **_OTHER_THOUSANDS})
-    plain = _AROUND.sub("", plain).strip()
+    plain = digits.translate({0x2212: "-", 0x2013: "-", ord("٫"): ".", **_OTHER_THOUSANDS})
+    plain = re.sub(r"(?<=\d)D(?=[+-]\d)", "E", plain)  # of Fortran
+    plain = _BELOW_ZERO.sub(lambda found: "-" + next(filter(None, found.groups())), plain.strip())
+    plain = plain if re.match(NUMBER, plain) else _AROUND.sub("", plain).strip()
     return re.sub(r"(?<=\d),(?=\d\d,)", "", plain)  # 1,23,456, of India
 
 

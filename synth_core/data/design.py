@@ -255,7 +255,7 @@ def _refuse_mixed(table: Table, name: str) -> None:
     if n_other:
         odd = written_as(cells.map(without_dress), ANY_NUMBER) & ~numbers
         odd &= counts @ (odd | numbers) > half
-        said = "with a sign of a currency or of percent, or in signs of another country"
+        said = "with other signs, of a currency, of percent or of a bound, or in those of another country"
     else:
         check_exact(series, name)
         plain = pd.to_numeric(cells, errors="coerce").notna().to_numpy()
