@@ -25,8 +25,8 @@ def run(args: argparse.Namespace) -> int:
     """Print or write the codebook; what can be read in two ways is said."""
     path = destination(args.out)  # before the file is read
     table = open_table(args.data, options_of(args)).with_missing(args.missing)
-    for question in table.questions.values():
-        print(f"! {question}")
+    for said in (*table.questions.values(), *table.read_options.notices):
+        print(f"! {said}")
     if args.out is None:
         print(table.codebook.to_json(), end="")
         return 0

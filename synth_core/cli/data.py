@@ -122,7 +122,10 @@ def load_data(
         Values that mean missing in it.
     """
     if not data.startswith("example:"):
-        return open_table(data, options).with_missing(missing)
+        table = open_table(data, options)
+        for notice in table.read_options.notices:
+            print(f"! {notice}", file=sys.stderr)
+        return table.with_missing(missing)
     if options.sheet is not None:
         raise InputError(f"--sheet is for an Excel workbook, and {data} is none.")
     if options != ReadOptions():

@@ -168,7 +168,8 @@ def _as_json(options: ReadOptions) -> dict[str, Any]:
 def _options(found: dict[str, Any]) -> ReadOptions:
     """As they were before JSON, which knows no tuples."""
     codebook = Codebook.model_validate(found["codebook"])
-    return ReadOptions(**found | {"sheets": tuple(found["sheets"]), "codebook": codebook})
+    listed = {name: tuple(found[name]) for name in ("sheets", "notices")}
+    return ReadOptions(**found | listed | {"codebook": codebook})
 
 
 def _of_answer(found: dict[str, Any], answer: bytes, name: str, confidential: bool) -> Table:

@@ -75,8 +75,9 @@ def read_frame(content: bytes, name: str, options: ReadOptions = ReadOptions()) 
             check_beginning(text, ".csv", name)
             found = _of_text(text, name, options)
         elif suffix == WORKBOOK:
-            typed, sheet, sheets = read_sheet(content, name, options.sheet)
-            found = _of_typed(typed, name, replace(options, sheet=sheet, sheets=sheets))
+            sheet = read_sheet(content, name, options.sheet)
+            used = replace(options, sheet=sheet.title, sheets=sheet.titles, notices=sheet.notices)
+            found = _of_typed(sheet.typed, name, used)
         elif suffix == PARQUET:
             found = _of_typed(read_parquet(content, name), name, options)
         else:

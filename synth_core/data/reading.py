@@ -15,7 +15,8 @@ class ReadOptions:
     """How a file is to be read; None means detect.
 
     `decimal` and `thousands` are the signs of numbers that can be read in two ways. `sheet` is of a workbook, the first
-    if it is None. `sheets` are all that were found in it, once it was read. `codebook` holds the declared entries.
+    if it is None. `codebook` holds the declared entries. Once a workbook was read, `sheets` are all that were found in
+    it, and `notices` what is to be said of the one that was read.
     """
 
     delimiter: str | None = None
@@ -24,6 +25,7 @@ class ReadOptions:
     thousands: str | None = None
     sheet: str | None = None
     sheets: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
     codebook: Codebook = field(default_factory=Codebook)
 
 

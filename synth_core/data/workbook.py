@@ -6,6 +6,7 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -20,22 +21,37 @@ TITLE_ROWS = 20  # above the header, at most
 SHOWN_ROWS = 100  # whose formats are looked at
 _CELL = re.compile(rb'<c [^>]*?r="([A-Z]{1,4})([0-9]{1,8})"')
 _FORMULA_ALONE = re.compile(rb"<c ([^>]*)>\s*<f(?:[^>]*/>|[^>]*>[^<]*</f>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>")
+_ERROR = re.compile(rb'<c (?=[^>]*?\bt="e")[^>]*?\br="([A-Z]+)([0-9]+)"')
+_HIDDEN = re.compile(rb'<row (?=[^>]*?\bhidden="(?:1|true)")[^>]*?\br="([0-9]+)"')
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell ref="([A-Z]+[0-9]+):([A-Z]+[0-9]+)"')
 _LONGEST_MERGED = 64  # bytes of such an element, which may lie across two parts
 _BY_NUMBER = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _PART = 1 << 22
 
 
-def read_sheet(content: bytes, name: str, sheet: str | None) -> tuple[TypedColumns, str, tuple[str, ...]]:
-    """A sheet's cells; without a name, those of the first sheet that has a row below its header.
+@dataclass(frozen=True)
+class Sheet:
+    """What was read of a workbook.
 
-    Returns
-    -------
+    Attributes
+    ----------
     typed : TypedColumns
-    sheet : str
-        The one that was read.
-    sheets : tuple of str
-        All that the workbook has, as they are shown.
+    title : str
+        Of the sheet that was read.
+    titles : tuple of str
+        Of all that the workbook has, as they are shown.
+    notices : tuple of str
+        What a spreadsheet program shows otherwise: rows that it hides, errors of formulas.
+    """
+
+    typed: TypedColumns
+    title: str
+    titles: tuple[str, ...]
+    notices: tuple[str, ...]
+
+
+def read_sheet(content: bytes, name: str, sheet: str | None) -> Sheet:
+    """A sheet's cells; without a name, those of the first sheet that has a row below its header.
 
     Raises
     ------
@@ -64,9 +80,11 @@ def read_sheet(content: bytes, name: str, sheet: str | None) -> tuple[TypedColum
             if len(frame):
                 break
         with zipfile.ZipFile(stream) as archive:
-            _refuse_merged(archive, book.book[shown[chosen]]._worksheet_path, header, name)
+            entry = book.book[shown[chosen]]._worksheet_path
+            _refuse_merged(archive, entry, header, name)
+            notices = _notices(archive, entry, header)
         labels = _shown_codes(frame, _digits(book.book[shown[chosen]])) if len(frame) else {}
-    return TypedColumns(frame, labels, frozenset(labels)), chosen, tuple(shown)
+    return Sheet(TypedColumns(frame, labels, frozenset(labels)), chosen, tuple(shown), notices)
 
 
 def _shown_codes(frame: pd.DataFrame, digits: dict[int, int]) -> dict[str, dict[str, str]]:
@@ -129,6 +147,25 @@ def _refuse_merged(archive: zipfile.ZipFile, entry: str, header: int, name: str)
                         "but the first would be empty. Unmerge them, and fill in each row's own."
                     )
             rest = part[-_LONGEST_MERGED:]
+
+
+def _notices(archive: zipfile.ZipFile, entry: str, header: int) -> tuple[str, ...]:
+    """What is to be said of a sheet that was read: hidden rows, which are records as others, and errors of formulas."""
+    hidden, errors = [], []
+    for part in _whole_cells(archive, entry):
+        hidden += [int(row) for row in _HIDDEN.findall(part) if int(row) > header]
+        errors += [f"{column.decode()}{row.decode()}" for column, row in _ERROR.findall(part)]
+    found = []
+    if hidden:
+        rows = f"{len(hidden):,} rows" if len(hidden) > 1 else "1 row"
+        found.append(
+            f"The sheet hides {rows} (first row {hidden[0]:,}), by a filter or by hand: they were read as the others "
+            "are. If they are no records, delete them in the workbook."
+        )
+    if errors:
+        cells = f"{len(errors):,} cells are errors" if len(errors) > 1 else "1 cell is an error"
+        found.append(f"{cells} of a formula, such as #N/A (first in {errors[0]}), and count as missing.")
+    return tuple(found)
 
 
 def _header(frame: pd.DataFrame) -> tuple[list[str], int]:

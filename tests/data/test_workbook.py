@@ -125,6 +125,28 @@ def test_a_hidden_sheet_and_one_of_a_chart_are_not_the_first():
     assert (read.read_options.sheet, read.read_options.sheets) == ("Pay", ("Pay", "Sheet"))
 
 
+def test_rows_that_a_sheet_hides_and_errors_of_formulas_are_told_of():
+    """Both were read without a word: a filtered sheet shows some of its records, and #DIV/0! became missing."""
+    book = openpyxl.Workbook()
+    sheet = filled(book.active, title=1)
+    assert read_table(saved(book), "t.xlsx").read_options.notices == ()
+    sheet.row_dimensions[1].hidden = True  # above the names
+    assert read_table(saved(book), "t.xlsx").read_options.notices == ()
+    for row in (5, 6):
+        sheet.row_dimensions[row].hidden = True
+    sheet["B9"], sheet["B9"].data_type = "#DIV/0!", "e"
+    read = read_table(saved(book), "t.xlsx")
+    hidden, errors = read.read_options.notices
+    assert (
+        "hides 2 rows (first row 5)" in hidden
+        and "1 cell is an error of a formula" in errors
+        and "B9" in errors
+    )
+    assert read.rows == 24 and read.frame["pay"].isna().sum() == 1
+    reading = Reading(saved(book), "t.xlsx", ReadOptions(), confidential=True)
+    assert reading.table().read_options.notices == read.read_options.notices
+
+
 def test_merged_cells_of_several_records_are_refused_and_those_above_them_are_not():
     """All but the first were empty: groups that are merged lost most of their records without a word."""
     book = openpyxl.Workbook()

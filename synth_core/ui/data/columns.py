@@ -77,6 +77,8 @@ def in_use() -> None:
     st.markdown(f"In use: **{session.plain(used.name)}**, {size}, {kind}{_reading(used)}")
     for question in used.questions.values():
         st.warning(session.plain(question), icon=":material/help:")
+    for notice in used.read_options.notices:
+        st.warning(notice, icon=":material/visibility_off:")
 
 
 def _reading(table: Table) -> str:
