@@ -316,6 +316,12 @@ def breaking(rules: Iterable[Rule], frame: pd.DataFrame, sensitive: Sensitive) -
     return wrong
 
 
+def idle(rules: Iterable[Rule], frame: pd.DataFrame) -> tuple[Rule, ...]:
+    """Rules that no record meets, by their conditions on the columns of a frame: a name in them may be misspelt."""
+    read = ((rule, Rule(rule.reads(frame.columns), rule.then)) for rule in rules)
+    return tuple(rule for rule, public in read if not public.holds(frame).any())
+
+
 def check_table(frame: pd.DataFrame, rule: Rule, sensitive: Sensitive, kept: Rows) -> None:
     """Refuse a table that breaks a rule; raises InputError that names rows and no value."""
     wrong = np.flatnonzero(broken(frame, rule, sensitive) & kept) + 1

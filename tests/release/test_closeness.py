@@ -162,6 +162,19 @@ def test_a_rule_of_the_codebook_that_a_plan_does_not_keep_is_said(poor):
     assert said.status == "warning" and rule in said.finding and rule in said.public
 
 
+def test_a_rule_that_no_record_meets_is_said(poor):
+    """A misspelt value: the rule was passed as kept by every record, and kept nothing out."""
+    drawn = {"degree": np.zeros((1, 50)), "pay": np.full((1, 50), 9.0)}
+    kept = pd.DataFrame({"age": np.arange(50), "area": ["n", "s"] * 25})
+    synthetic = synthetic_data(poor, KeptColumns(kept, kept.astype(str)), drawn, 5)
+    for value, status in (("n", "passed"), ("north", "warning")):
+        rules = (f"area = {value} -> degree = none",)
+        ruled = poor.model_copy(update={"settings": poor.settings.model_copy(update={"rules": rules})})
+        [said] = [c for c in file_checks(ruled, synthetic) if c.key == "rules"]
+        assert said.status == status
+        assert ("no record meets the condition of area = north" in said.public) == (status == "warning")
+
+
 def test_a_plan_says_what_stands_out_on_the_table_it_was_tuned_on(kept):
     common = {"predictors": ("area",), "epsilon": 100.0}
     analysis = RecordsAnalysis(pupils(1), BLOCKS, common, kept)

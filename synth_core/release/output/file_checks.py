@@ -8,7 +8,7 @@ import numpy as np
 
 from synth_core.analysis.joint_measures import before_words
 from synth_core.data.declared import declared_rules
-from synth_core.data.rules import breaking, read_rules
+from synth_core.data.rules import breaking, idle, read_rules
 from synth_core.models.base import FAR
 from synth_core.release.output.dataset import Synthetic
 from synth_core.release.output.gate_check import FAIL, PASS, WARN, GateCheck
@@ -121,10 +121,13 @@ def rules_check(plan: Plan, synthetic: Synthetic, before: float | None = None) -
         columns = {each.name: (each.values[place][order], each.categories) for each in synthetic.variables}
         found += int(breaking(rules, frame, columns).sum())
     kept = f"kept by every record: {'; '.join(map(str, rules))}"
+    unmet = idle(rules, synthetic.frames[0][list(plan.settings.predictors)])
     said = "" if before is None else f"; {before_words(before)}"
+    said += f"; no record meets the condition of {' and of '.join(map(str, unmet))}" if unmet else ""
+    advice = "Compare the values in the rule with those of the table." if unmet else ""
     return check(
-        FAIL if found else PASS,
+        FAIL if found else WARN if unmet else PASS,
         (f"broken by {found:,} synthetic records" if found else kept) + said,
         f"{'Not kept' if found else 'Kept'} by every synthetic record: {'; '.join(map(str, rules))}{said}.",
-        "A rule is broken: report it." if found else "",
+        "A rule is broken: report it." if found else advice,
     )

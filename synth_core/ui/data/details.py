@@ -6,7 +6,7 @@ import streamlit as st
 
 from synth_core.data.column import Column
 from synth_core.data.declared import declared_rules
-from synth_core.data.rules import typeset
+from synth_core.data.rules import idle, read_rules, typeset
 from synth_core.system import limits
 from synth_core.ui.data import advice, fit, model, roles
 from synth_core.ui.data.codebook import PLACE, entry_fields
@@ -92,6 +92,14 @@ def _sensitive(column: Column, ready: Readiness, fits: dict[str, Fit]) -> None:
         browser.table.codebook, roles.sensitive_names(browser.choices), browser.choices.settings.rules
     ):
         st.caption(session.plain(f"Kept by every synthetic record: {typeset('; '.join(rules))}."))
+        public = browser.table.frame[list(browser.choices.settings.predictors)]
+        for rule in idle(read_rules(rules), public):
+            st.warning(
+                session.plain(
+                    f"No record meets the condition of {typeset(str(rule))}: compare its values with the table's."
+                ),
+                icon=":material/rule:",
+            )
     if name in fits:
         fit.show(fits[name])
     with st.expander("Anchor of anchored censoring: for a strict ε below 1", key=f"anchor_of {name}"):
