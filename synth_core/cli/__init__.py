@@ -56,14 +56,23 @@ EXIT_FAILED = 1
 
 
 class _Store(argparse.Action):
-    """What is done with an option's values; of one that takes any number and is given again, all are kept."""
+    """What is done with an option's values: of one that takes any number and is given again, all are kept.
+
+    Any other may be given twice with one value only: of two, neither is meant for sure.
+    """
+
+    _last: argparse.Namespace | None = None  # that of the command line which had this option last
 
     def __call__(
         self, parser: Any, namespace: argparse.Namespace, values: Any, option: str | None = None
     ) -> None:
-        before = getattr(namespace, self.dest)
-        again = self.nargs in ("*", "+") and before is not self.default
-        setattr(namespace, self.dest, [*before, *values] if again else values)
+        before, again = getattr(namespace, self.dest), self._last is namespace
+        self._last = namespace
+        if again and self.nargs in ("*", "+"):
+            values = [*before, *values]
+        elif again and before != values:
+            raise argparse.ArgumentError(self, "is given twice, with different values")
+        setattr(namespace, self.dest, values)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -189,9 +189,19 @@ def test_an_option_of_several_values_that_is_given_twice_has_all_of_them():
     assert read("--percentiles", "5", "--percentiles", "95").percentiles == (5.0, 95.0)
     studied = parsed("study", "--mechanism", "weighted", "--mechanism", "censored", "anchored")
     assert studied.mechanism == ["weighted", "censored", "anchored"]
-    assert read("--bounds", "0", "9", "--bounds", "1", "8").bounds == (1.0, 8.0)  # of so many as there are
     assert parsed("compare", "--missing", "N", "--missing", "-9").missing == ["N", "-9"]
     assert parsed("compare").missing == []  # what was given before is no default
+
+
+@pytest.mark.parametrize(
+    ("option", "first", "second"),
+    [("--seed", ("1",), ("2",)), ("--epsilon", ("1",), ("2",)), ("--bounds", ("0", "9"), ("1", "8"))],
+)
+def test_another_option_that_is_given_twice_with_different_values_is_refused(option, first, second):
+    """The last one counted: an ε or bounds that somebody had typed were ignored without a word."""
+    with pytest.raises(InputError, match=rf"{option}: is given twice, with different values"):
+        read(option, *first, option, *second)
+    assert read(option, *first, option, *first) == read(option, *first)
 
 
 @pytest.mark.parametrize("option", ["--categories", "--missing"])
