@@ -117,15 +117,16 @@ def _names(header: list[str], name: str, line: int) -> list[str]:
 
 
 def _with_ends(names: list[str], text: str, delimiter: str) -> list[str]:
-    """The names of as many columns as the rows have, where a delimiter ends each row and not the header, or it alone.
+    """The names of as many columns as the rows have, where delimiters end each row and not the header, or it alone.
 
     A column without a name and without a value is none: what has a value is refused later.
     """
     rows = _sample(text, delimiter)[1:]
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
-    if width == len(names) + 1 and not any(row[-1].strip() for row in rows if len(row) == width):
-        return [*names, ""]
-    return names[:-1] if width == len(names) - 1 > 0 and not names[-1] else names
+    more = width - len(names)
+    if more > 0 and not any(map(str.strip, (cell for row in rows for cell in row[len(names) :]))):
+        return [*names, *[""] * more]
+    return names[:more] if more < 0 < width and not any(names[more:]) else names
 
 
 def _with_line_feeds(text: str) -> str:

@@ -271,7 +271,8 @@ def test_texts_that_a_spreadsheet_is_told_to_leave_are_those_texts():
 def test_a_delimiter_that_ends_each_row_or_the_header_alone_is_no_column(sign, end):
     rows = [sign.join((str(100 + i), "ab"[i % 2], str(i % 7))) for i in range(150)]
     head = sign.join(("x", "g", "y"))
-    for names, ended in (head, sign), (head + sign, ""), (head + sign, sign):
+    one_more = (head, sign), (head + sign, ""), (head + sign, sign)
+    for names, ended in (*one_more, (head, 2 * sign), (head + 2 * sign, ""), (head + sign, 3 * sign)):
         table = read_table(end.join([names, *(row + ended for row in rows), ""]).encode(), "t.csv")
         assert (table.rows, list(table.frame)) == (150, ["x", "g", "y"])
         assert (int(table.frame["x"].sum()), int(table.frame["y"].sum())) == (26_175, 444)
