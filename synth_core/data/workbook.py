@@ -16,6 +16,7 @@ from synth_core.data.typed_file import cell_text
 from synth_core.errors import InputError
 from synth_core.system import limits
 from synth_core.system.characters import one_line, visible
+from synth_core.system.number_text import number_of
 
 TITLE_ROWS = 20  # above the header, at most
 SHOWN_ROWS = 100  # whose formats are looked at
@@ -157,14 +158,13 @@ def _notices(archive: zipfile.ZipFile, entry: str, header: int) -> tuple[str, ..
         errors += [f"{column.decode()}{row.decode()}" for column, row in _ERROR.findall(part)]
     found = []
     if hidden:
-        rows = f"{len(hidden):,} rows" if len(hidden) > 1 else "1 row"
         found.append(
-            f"The sheet hides {rows} (first row {hidden[0]:,}), by a filter or by hand: they were read as the others "
-            "are. If they are no records, delete them in the workbook."
+            f"The sheet hides {number_of(len(hidden), 'row')} (first row {hidden[0]:,}), by a filter or by hand: hidden rows are read as the "
+            "others are. Delete in the workbook what is no record."
         )
     if errors:
-        cells = f"{len(errors):,} cells are errors" if len(errors) > 1 else "1 cell is an error"
-        found.append(f"{cells} of a formula, such as #N/A (first in {errors[0]}), and count as missing.")
+        cells = f"{number_of(len(errors), 'error')} of a formula, such as #N/A (first in {errors[0]})"
+        found.append(f"The sheet has {cells}: missing values here.")
     return tuple(found)
 
 

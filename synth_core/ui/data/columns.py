@@ -78,7 +78,7 @@ def in_use() -> None:
     for question in used.questions.values():
         st.warning(session.plain(question), icon=":material/help:")
     for notice in used.read_options.notices:
-        st.warning(notice, icon=":material/visibility_off:")
+        st.warning(notice, icon=":material/info:")
 
 
 def _reading(table: Table) -> str:

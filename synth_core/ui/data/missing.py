@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from synth_core.data.column import Column
+from synth_core.system.number_text import number_of
 from synth_core.ui.state import session
 
 PLACE = "missing"
@@ -64,7 +65,7 @@ def propose() -> bool:
 def _propose(token: str, columns: list[Column], first: bool) -> None:
     """One click for a text that is the only one among numbers."""
     left, right = st.columns([5, 3], vertical_alignment="center")
-    named = ", ".join(f"{session.plain(c.name)} ({c.lone_rows:,} rows)" for c in columns[:NAMED])
+    named = ", ".join(f"{session.plain(c.name)} ({number_of(c.lone_rows, 'row')})" for c in columns[:NAMED])
     more = f" and {len(columns) - NAMED} more columns" if len(columns) > NAMED else ""
     shown = session.plain(token)
     left.caption(f"**{shown}** is the only text among the numbers of {named}{more}. Does it mean missing?")

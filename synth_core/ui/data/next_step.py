@@ -15,6 +15,7 @@ from synth_core.errors import InputError
 from synth_core.experiments.explore.sweep import time_words
 from synth_core.models import build_model, family
 from synth_core.system import limits
+from synth_core.system.number_text import number_of
 from synth_core.ui.data import fit, missing
 from synth_core.ui.data.columns import OPEN, open_column
 from synth_core.ui.data.fit import Fit
@@ -190,11 +191,8 @@ def _rows(ready: Readiness) -> None:
     table = session.current().table
     kept = [session.plain(block.name) for block in session.choices().whole if block.missing is not None]
     lost = ready.lost or {}
-    note = (
-        ("; missing values: " + ", ".join(f"{session.plain(k)} in {v:,} rows" for k, v in lost.items()))
-        if lost
-        else ""
-    )
+    counts = [f"{session.plain(name)} in {number_of(rows, 'row')}" for name, rows in lost.items()]
+    note = f"; missing values: {', '.join(counts)}" if counts else ""
     st.markdown(
         f"Ready: {ready.complete:,} {'' if kept else 'complete '}rows of {table.rows:,}{note}"
         + (f"; of {', '.join(kept)} missing values are used too" if kept else "")
