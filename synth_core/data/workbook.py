@@ -158,9 +158,10 @@ def _notices(archive: zipfile.ZipFile, entry: str, header: int) -> tuple[str, ..
         errors += [f"{column.decode()}{row.decode()}" for column, row in _ERROR.findall(part)]
     found = []
     if hidden:
+        rows = f"{number_of(len(hidden), 'row')} (first row {hidden[0]:,})"
         found.append(
-            f"The sheet hides {number_of(len(hidden), 'row')} (first row {hidden[0]:,}), by a filter or by hand: hidden rows are read as the "
-            "others are. Delete in the workbook what is no record."
+            f"The sheet hides {rows}, by a filter or by hand: hidden rows are read as the others are. Delete in the "
+            "workbook what is no record."
         )
     if errors:
         cells = f"{number_of(len(errors), 'error')} of a formula, such as #N/A (first in {errors[0]})"
