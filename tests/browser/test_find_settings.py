@@ -214,7 +214,7 @@ def test_other_synthesizers_stand_beside_the_map_of_whole_records(new_page):
     expect(page.get_by_text("Cells of marr: its 2 declared categories.")).to_be_visible()
     page.get_by_role("button", name="Fill the map").click()
     filled = page.get_by_text("points, each an exact refit")  # and not the map that began by itself
-    filled.filter(has_not_text=re.compile("coarse map|choices have changed")).wait_for(timeout=120_000)
+    filled.filter(has_not_text=re.compile("coarse map|choices have changed")).wait_for(timeout=300_000)
     painted(page)
     settled(page)
     more = page.get_by_role("button", name="Add to the map")

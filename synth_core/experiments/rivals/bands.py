@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 from synth_core.analysis.measures import value_text
 from synth_core.experiments.explore.point import PointSummary
@@ -16,14 +17,13 @@ from synth_core.mechanisms.catalogue import guarantees
 
 
 def strict_epsilons(points: list[PointSummary], measure: str) -> tuple[float, ...]:
-    """The epsilons of the strict frontiers of a map, ascending; each once, to six digits."""
-    epsilons = {
-        float(f"{point.epsilon:.6g}")
-        for kept in frontier_points(points, measure).values()
-        for point in kept
-        if guarantees()[point.guarantee].strict
-    }
-    return tuple(sorted(epsilons))
+    """The epsilons of the strict frontiers of a map, ascending; each once, to six digits.
+
+    Of all strict points where no frontier is strict: where no fit has converged, others can be compared all the same.
+    """
+    kept = chain.from_iterable(frontier_points(points, measure).values())
+    found = [[point for point in each if guarantees()[point.guarantee].strict] for each in (kept, points)]
+    return tuple(sorted({float(f"{point.epsilon:.6g}") for point in found[0] or found[1]}))
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ def _button(asked: MapRequest) -> None:
         args=(RIVALS_RUN, background.start, RIVALS_RUN, tasks, key),
     )
     if not same:
-        at = f"At {len(epsilons)} ε of the strict frontier: about" if epsilons else "About"
+        at = f"At {len(epsilons)} ε of strict points: about" if epsilons else "About"
         seconds = sum(task.expected_seconds for task in tasks) / manager().n_lanes
         st.caption(f"{at} {duration(seconds)}, less where runs are known. {NOT_HERE}")
     session.show_message(RIVALS_RUN)

@@ -167,6 +167,7 @@ def test_only_the_strict_frontier_has_an_epsilon_for_rivals():
     ]
     assert strict_epsilons(points, "ecdf_max") == (2.0, 3.0, 5.0)
     assert strict_epsilons(points[:2], "ecdf_max") == ()
+    assert strict_epsilons([points[0], points[-1]], "ecdf_max") == (6.0,)  # no strict fit has converged
 
 
 def test_every_run_is_planned_once_with_seeds_that_follow():
