@@ -53,6 +53,7 @@ COMMANDS = (
 _DASHED_VALUE = re.compile(r"unrecognized arguments: -[^-]|argument (--\S+): expected at least one argument")
 EXIT_BAD_INPUT = 2
 EXIT_FAILED = 1
+EXIT_STOPPED = 130  # as a shell counts Ctrl-C
 
 
 class _Store(argparse.Action):
@@ -116,6 +117,9 @@ def main(argv: list[str] | None = None, own_files: bool = False) -> int:
     except (FitError, Cancelled) as error:
         print(f"failed: {visible(str(error))}", file=sys.stderr)
         return EXIT_FAILED
+    except KeyboardInterrupt:
+        print("stopped: what had finished is kept, and the same command goes on from it", file=sys.stderr)
+        return EXIT_STOPPED
     except OSError as error:
         if _nobody_reads():
             return EXIT_FAILED

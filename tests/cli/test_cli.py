@@ -175,6 +175,18 @@ def test_bad_input_is_status_two_and_one_line(arguments, message):
     assert message in lines[0]
 
 
+def test_what_is_stopped_says_so_in_a_line(monkeypatch, capsys):
+    """Ctrl-C showed where the program was, in fifty lines."""
+
+    def stopped(args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("synth_core.cli.compare.run_compare", stopped)
+    assert main(["compare", "example:beta"]) == 130
+    said = capsys.readouterr().err
+    assert said.startswith("stopped: what had finished is kept") and said.count("\n") == 1
+
+
 def test_a_failed_fit_is_status_one(monkeypatch, tmp_path, capsys):
     from synth_core import cli as module
     from synth_core.errors import FitError
