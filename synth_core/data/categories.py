@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow
 import pyarrow.compute as pc
 
-from synth_core.data.cells import Distinct
+from synth_core.data.distinct import Distinct
 from synth_core.errors import InputError
 
 NO_CATEGORY = -1.0  # the code of a value that is no declared category

@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
-from synth_core.data.cells import SPACES, Numerals
 from synth_core.data.rules import RuleTexts, read_rules
+from synth_core.data.spellings import SPACES, Numerals
 from synth_core.errors import InputError
 from synth_core.system import limits
 from synth_core.system.characters import unseen

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from synth_core.data.cells import ANY_NUMBER, written_as
 from synth_core.data.codebook import Entry
 from synth_core.data.missing import lone_text
+from synth_core.data.spellings import ANY_NUMBER, written_as
 
 OF_A_CODE = 5  # records, at least, that have the same code: amounts of one size hardly repeat
 FEW_CODES = 10  # an integer column with at most so many distinct values may be a category

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from synth_core.data.cells import ANY_NUMBER, DATE, without_dress, written_as
 from synth_core.data.column import FEW_CODES
 from synth_core.data.decided import Decided
 from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.data.missing import cell_texts
 from synth_core.data.outcome import LARGEST, SMALLEST, check_exact, check_rows, outcome_values
+from synth_core.data.spellings import ANY_NUMBER, DATE, without_dress, written_as
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.models.records import Records

@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 import pyarrow
 
-from synth_core.data.cells import MISSING_AMONG_NUMBERS, Distinct, Finding, Numerals, look_at, readable
+from synth_core.data.cells import MISSING_AMONG_NUMBERS, Finding, look_at
 from synth_core.data.codebook import Entry, Kind
+from synth_core.data.distinct import Distinct
 from synth_core.data.reading import ReadOptions
+from synth_core.data.spellings import Numerals, readable
 from synth_core.errors import InputError
 from synth_core.system.number_text import is_or_are
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 import pandas as pd
 
-from synth_core.data.cells import ANY_NUMBER, written_as
+from synth_core.data.spellings import ANY_NUMBER, written_as
 from synth_core.errors import InputError
 from synth_core.system import limits
 

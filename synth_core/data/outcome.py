@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from synth_core.data.categories import NO_CATEGORY
-from synth_core.data.cells import ANY_NUMBER, written_as
+from synth_core.data.spellings import ANY_NUMBER, written_as
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.system import limits

@@ -17,8 +17,8 @@ import pyarrow
 import pyarrow.compute as pc
 
 from synth_core.data.binary_file import PARQUET, STATISTICAL, TypedColumns, read_parquet, read_statistical
-from synth_core.data.cells import Distinct
 from synth_core.data.codebook import Codebook
+from synth_core.data.distinct import Distinct
 from synth_core.data.file_kinds import check_beginning, way_out
 from synth_core.data.meaning import SIGNS, meanings
 from synth_core.data.missing import as_number

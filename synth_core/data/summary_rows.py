@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from synth_core.data.cells import ANY_NUMBER, written_as
 from synth_core.data.missing import as_number
 from synth_core.data.reading import Read
+from synth_core.data.spellings import ANY_NUMBER, written_as
 from synth_core.data.typed_file import cell_text
 from synth_core.errors import InputError
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from synth_core.data.cells import ANY_NUMBER, written_as
 from synth_core.data.outcome import SMALLEST, check_exact
+from synth_core.data.spellings import ANY_NUMBER, written_as
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.system.number_text import is_or_are, number_of

@@ -14,13 +14,13 @@ import pandas as pd
 import pyarrow
 
 from synth_core.data.categories import NO_CATEGORY, category_places, check_told_apart
-from synth_core.data.cells import readable, spell
 from synth_core.data.codebook import Codebook, Entry, declared_categories
 from synth_core.data.column import Column, describe
 from synth_core.data.meaning import without_marks
 from synth_core.data.missing import by_column, checked_markers, without_markers
 from synth_core.data.readers import read_again, read_frame, reader_errors_in_words
 from synth_core.data.reading import Read, ReadOptions
+from synth_core.data.spellings import readable, spell
 from synth_core.data.typed_file import cell_text, is_read, labels_of, spelled, texts_alone
 from synth_core.errors import InputError
 from synth_core.system.characters import one_line, visible

@@ -13,12 +13,14 @@ import pyarrow
 import pyarrow.compute as pc
 
 from synth_core.data.binary_file import TypedColumns, binary_data, hours_text
-from synth_core.data.cells import COMMA_GROUP, POINT_GROUP, Distinct, look_at, readable
+from synth_core.data.cells import look_at
 from synth_core.data.codebook import Codebook, Entry, declared_categories
 from synth_core.data.column import FEW_CODES
+from synth_core.data.distinct import Distinct
 from synth_core.data.meaning import Meaning, meanings, not_numbers
 from synth_core.data.missing import as_number, without_markers
 from synth_core.data.reading import Read, ReadOptions
+from synth_core.data.spellings import COMMA_GROUP, POINT_GROUP, readable
 from synth_core.errors import InputError
 from synth_core.system.characters import one_line
 
