@@ -10,7 +10,8 @@ from typing import Any
 
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.analysis.settings import Settings
-from synth_core.data.codebook import Codebook, read_codebook
+from synth_core.data.codebook import Codebook
+from synth_core.data.codebook_file import read_codebook
 from synth_core.data.examples import EXAMPLES, Example, half_of, load_example
 from synth_core.data.readers import DELIMITERS, ENCODINGS, ReadOptions
 from synth_core.data.table import Table, open_table

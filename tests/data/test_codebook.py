@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synth_core.data.codebook import ROLE_WORDS, Codebook, Entry, cell_of, parse_codebook, texts_of
+from synth_core.data.codebook import ROLE_WORDS, Codebook, Entry
+from synth_core.data.codebook_file import cell_of, parse_codebook, texts_of
 from synth_core.data.outcome import numeric_outcome
 from synth_core.data.readers import ReadOptions
 from synth_core.data.table import declared_again, read_table

@@ -11,7 +11,8 @@ import pytest
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.opening import opening_model
 from synth_core.analysis.settings import make_settings
-from synth_core.data.codebook import Codebook, Entry, parse_codebook
+from synth_core.data.codebook import Codebook, Entry
+from synth_core.data.codebook_file import parse_codebook
 from synth_core.data.outcome import category_codes
 from synth_core.data.table import declared_again, read_table
 from synth_core.errors import InputError

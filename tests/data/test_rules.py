@@ -6,7 +6,8 @@ import pytest
 
 from synth_core.data.agreement import check_agreement
 from synth_core.data.clauses import Clause
-from synth_core.data.codebook import Codebook, Entry, parse_codebook
+from synth_core.data.codebook import Codebook, Entry
+from synth_core.data.codebook_file import parse_codebook
 from synth_core.data.decided import Declared, decided
 from synth_core.data.declared import declared_rules
 from synth_core.data.rules import check_conditions, check_table, read_rule, read_rules, rules_of, typeset

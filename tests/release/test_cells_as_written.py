@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from synth_core.cli import main
-from synth_core.data.codebook import Entry, parse_codebook, texts_of
+from synth_core.data.codebook import Entry
+from synth_core.data.codebook_file import parse_codebook, texts_of
 from synth_core.data.readers import ReadOptions
 from synth_core.data.table import read_table
 from synth_core.release.output import data_dictionary

@@ -11,7 +11,8 @@ import pytest
 
 from synth_core.analysis.settings import make_settings
 from synth_core.cli import main
-from synth_core.data.codebook import Codebook, Entry, parse_codebook
+from synth_core.data.codebook import Codebook, Entry
+from synth_core.data.codebook_file import parse_codebook
 from synth_core.data.readers import ReadOptions
 from synth_core.data.table import read_table
 from synth_core.errors import InputError

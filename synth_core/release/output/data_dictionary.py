@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synth_core.data.codebook import Codebook, Entry, Kind, cell_of
+from synth_core.data.codebook import Codebook, Entry, Kind
+from synth_core.data.codebook_file import cell_of
 from synth_core.data.typed_file import cell_text
 from synth_core.models import family
 from synth_core.release.plan.column_schema import ColumnSchema

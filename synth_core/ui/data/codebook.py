@@ -6,16 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from synth_core.data.codebook import (
-    BETWEEN,
-    LISTS,
-    ROLE_WORDS,
-    SEPARATOR,
-    Codebook,
-    Entry,
-    cell_of,
-    parse_codebook,
-)
+from synth_core.data.codebook import BETWEEN, ROLE_WORDS, SEPARATOR, Codebook, Entry
+from synth_core.data.codebook_file import LISTS, cell_of, parse_codebook
 from synth_core.data.rules import typeset
 from synth_core.errors import InputError
 from synth_core.ui.data.roles import PUBLIC, UNUSED, role_of

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from synth_core.data.codebook import LISTS, cell_of
+from synth_core.data.codebook_file import LISTS, cell_of
 from synth_core.mechanisms.ranges import read_edges
 from synth_core.models import MODELS, OwnProgram, family
 from synth_core.models.categories import OfCategories
