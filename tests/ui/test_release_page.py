@@ -153,9 +153,10 @@ def test_the_form_asks_whether_units_stay_together_where_there_are_some():
     assert not at.session_state["form"]["units"] and not at.exception
 
 
-def taken_page(mechanism, kind, count):
+def taken_page(mechanism, kind, count, rule=None):
     import streamlit as st
 
+    from synth_core.analysis.policy import Policy
     from synth_core.ui.release.plan import plan_form
     from synth_core.ui.release.plan_actions import tuned_on_key
     from synth_core.ui.state import session
@@ -164,7 +165,8 @@ def taken_page(mechanism, kind, count):
     if "started" not in st.session_state:
         st.session_state["started"] = True
         session.use_example("beta", 60, 1)
-        session.change(session.choices().with_settings(epsilon=2.0, datasets=3).with_mechanisms(mechanism))
+        chosen = session.choices().with_settings(epsilon=2.0, datasets=3).with_mechanisms(mechanism)
+        session.change(chosen.model_copy(update={"policy": Policy(epsilon=rule)}))
         st.session_state[tuned_on_key()], st.session_state["plan_count"] = kind, count
     plan_form()
 
@@ -190,6 +192,19 @@ def test_the_form_says_what_a_release_takes_of_the_limit(mechanism, kind, count,
     shown = [each.value for each in (*at.caption, *at.warning, *at.error) if "One release" in each.value]
     refused = [each.value for each in at.error]
     assert any(said in each for each in shown + refused) if said else not shown + refused
+
+
+def test_a_proposed_limit_has_room_for_a_release_of_the_rules_epsilon_and_a_typed_one_stays():
+    """Of a rule of ε ≤ 2 a limit of 2 was proposed at a δ, where one release takes 5.222: the form refused itself."""
+    at = AppTest.from_function(taken_page, args=("measured", "simulated", "zcdp", 2.0)).run(timeout=60)
+    assert not at.exception and at.session_state["plan_limit"] == 5.23
+    at.selectbox(key="plan_delta").set_value(1e-9).run(timeout=60)
+    assert at.session_state["plan_limit"] > 6
+    at.number_input(key="plan_limit").set_value(20.0).run(timeout=60)
+    at.selectbox(key="plan_delta").set_value(1e-6).run(timeout=60)
+    assert not at.exception and at.session_state["plan_limit"] == 20
+    at = AppTest.from_function(taken_page, args=("censored", "simulated", "sum", 2.0)).run(timeout=60)
+    assert at.session_state["plan_limit"] == 2
 
 
 def test_a_plan_that_no_limit_could_count_offers_the_noise_that_can():

@@ -13,6 +13,7 @@ from synth_core.figures.briefing.decision import decision_record, is_internal
 from synth_core.figures.briefing.web_page import web_page
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.composition import DELTA, Count, not_counted, rho_of
+from synth_core.mechanisms.guarantees import Guarantee
 from synth_core.mechanisms.likelihoods.measured import MEASURED_LAPLACE
 from synth_core.release.ledger.limit_room import check_room
 from synth_core.release.plan.plan import Plan
@@ -102,7 +103,7 @@ def plan_form() -> None:
         help="A measured ε must stay below it in every period, a factor of safety included. It is what "
         "the ledger charges.",
     )
-    limit_row(_counts(point, tuned_on))
+    limit_row(_counts(point, tuned_on), terms_of(point, tuned_on or "public").guarantee)
     counted = tuned_on is None or _taken_line(point, tuned_on)
     st.session_state.setdefault("plan_reason", proposed_reason())
     st.text_area("Why these settings", key="plan_reason", max_chars=limits.REASON_LENGTH, height=80)
@@ -217,16 +218,28 @@ def _take_mechanism(key: str) -> None:
     st.session_state["plan_mechanism"] = key
 
 
-def limit_row(counts: list[str]) -> None:
+def _propose_limit(guarantee: Guarantee, count: Count) -> float:
+    """A limit that has room for a release of the rule's ε as it is counted; one that was typed stays."""
+    rule = session.choices().policy.epsilon
+    taken = None if rule is None else count.taken(guarantee, rule, 1)
+    proposed = float(rounded_up(taken, 3)) if taken is not None and count.delta is not None else rule or 50.0
+    if st.session_state.get("plan_limit") == st.session_state.get("limit_proposed"):
+        st.session_state["plan_limit"] = proposed
+    st.session_state["limit_proposed"] = proposed
+    return proposed
+
+
+def limit_row(counts: list[str], guarantee: Guarantee) -> None:
     """The limit of the series, and what it counts; see `_counts`."""
     if st.session_state.get("plan_count") not in counts:  # another mechanism or kind of table was chosen
         st.session_state["plan_count"] = counts[0]
     at_delta = st.session_state["plan_count"] == "zcdp"
+    count = Count(st.session_state.get("plan_delta", DELTA) if at_delta else None)
     a, b, *c = st.columns(3 if at_delta else 2)
     own_number(
         "Limit of ε in all",
         limits.TOTAL_EPSILON,
-        session.choices().policy.epsilon or 50.0,
+        _propose_limit(guarantee, count),
         1.0,
         "plan_limit",
         a,
