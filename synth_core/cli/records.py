@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -25,6 +26,7 @@ from synth_core.cli.recorded import record_run
 from synth_core.cli.settings_arguments import given_settings, option_name, rules_beside
 from synth_core.cli.written_tables import writable, write_tables
 from synth_core.data.declared import declared_settings
+from synth_core.data.rules import idle, read_rules
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -167,7 +169,7 @@ def records_of(
     blocks = with_declared(blocks, table)
     common = with_rules(common, blocks, table)
     reference = load_reference(chosen, args.data_seed, table)
-    return RecordsAnalysis(
+    analysis = RecordsAnalysis(
         table,
         blocks,
         common,
@@ -175,6 +177,11 @@ def records_of(
         reference=reference,
         anchor=load_anchor(chosen, args.data_seed, table),
     )
+    for rule in idle(read_rules(common["rules"]), analysis.table.frame[list(chosen.predictors)]):
+        print(
+            f"! no record meets the condition of {rule}: compare its values with the table's", file=sys.stderr
+        )
+    return analysis
 
 
 def check_no_shares(args: argparse.Namespace) -> None:

@@ -180,6 +180,14 @@ def test_shares_in_the_block_and_without_blocks(file, capsys):
     assert "they sum to 0.6" in capsys.readouterr().err
 
 
+def test_a_rule_that_no_record_meets_is_said(file, capsys):
+    """A misspelt value kept nothing out, without a word."""
+    asked = ["compare", file, "--block", SEX, "--predictors", "area", "--mechanism", "measured", "--rule"]
+    for area, said in (("north", False), ("nort", True)):
+        main([*asked, f"area = {area} -> sex = f or m"])
+        assert (f"! no record meets the condition of area = {area}" in capsys.readouterr().err) == said
+
+
 @pytest.mark.stan
 def test_a_single_block_is_an_outcome(file, capsys):
     answers = []
