@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.counted_table import CountedTable
+from synth_core.analysis.of_mechanism import WithBounds, WithGuarantee
 from synth_core.analysis.population import Population
 from synth_core.analysis.result_numbers import ResultNumbers, VariableNumbers
 from synth_core.analysis.utility import Statistic
 from synth_core.engine.sampling import Diagnostics
-from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
-from synth_core.mechanisms.guarantees import Guarantee, WeightsFrom
+from synth_core.mechanisms.guarantees import WeightsFrom
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(WithGuarantee, WithBounds):
     """Numbers and arrays of one mechanism. Confidential, except `synthetic`.
 
     Attributes
@@ -84,27 +83,6 @@ class Result:
     accuracy_by: str = ""
     counted: tuple[CountedTable, ...] = ()
     preview_khat: float | None = None  # of an approximate result, shown while the exact fit runs
-
-    @cached_property
-    def point(self) -> Mechanism:
-        return find_mechanism(self.mechanism)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        return self.point.guarantee(self.weights_from, self.tuned)
-
-    @property
-    def lipschitz_bound(self) -> float | None:
-        """Delta; None for the histogram, which has no posterior."""
-        return float(self.lipschitz_bounds.max()) if self.lipschitz_bounds.size else None
-
-    @property
-    def epsilon(self) -> float:
-        """The epsilon of one released data set: promised where the guarantee is strict, else 2 * Delta."""
-        if self.epsilon_promised is not None:
-            return self.epsilon_promised
-        assert self.lipschitz_bound is not None
-        return 2.0 * self.lipschitz_bound
 
     @property
     def n_zero_weight(self) -> int:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from synth_core.analysis.counted_table import CountedTable
 from synth_core.analysis.joint_measures import Measures
+from synth_core.analysis.of_mechanism import WithGuarantee
 from synth_core.analysis.population import Population, accuracy_words
 from synth_core.analysis.utility import Statistic
 from synth_core.engine.sampling import Diagnostics
-from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
-from synth_core.mechanisms.guarantees import Guarantee, WeightsFrom
+from synth_core.mechanisms.guarantees import WeightsFrom
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class VariableNumbers:
 
 
 @dataclass(frozen=True)
-class ResultNumbers:
+class ResultNumbers(WithGuarantee):
     """The plain numbers of a result: no arrays, no curves, no values of single records. Confidential.
 
     Attributes
@@ -159,15 +159,6 @@ class ResultNumbers:
     population: tuple[Population, ...] = ()
     accuracy_by: str = ""
     counted: tuple[CountedTable, ...] = ()
-
-    @property
-    def point(self) -> Mechanism:
-        return find_mechanism(self.mechanism)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What is promised; of several variables, the weakest of their guarantees."""
-        return self.point.guarantee(self.weights_from, self.tuned)
 
     @property
     def charged(self) -> int:

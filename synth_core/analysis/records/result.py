@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.joint_measures import Measures
+from synth_core.analysis.of_mechanism import WithBounds
 from synth_core.analysis.population import Population
 from synth_core.analysis.records.blocks import Part
 from synth_core.analysis.records.disclosure import AttributeDisclosure
@@ -16,7 +17,6 @@ from synth_core.analysis.records.numbers import NumberMeasures
 from synth_core.analysis.result import Result
 from synth_core.analysis.result_numbers import ResultNumbers
 from synth_core.mechanisms.bounds import Bounds
-from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.mechanisms.guarantees import Guarantee
 
 Array = NDArray[np.float64]
@@ -77,7 +77,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class RecordsResult:
+class RecordsResult(WithBounds):
     """A mechanism on whole records. Confidential, except `synthetic`.
 
     Attributes
@@ -120,10 +120,6 @@ class RecordsResult:
     accuracy_by: str = ""
 
     @property
-    def point(self) -> Mechanism:
-        return find_mechanism(self.mechanism)
-
-    @property
     def guarantee(self) -> Guarantee:
         """The guarantee of all blocks together: the weakest of theirs."""
         return min((part.result.guarantee for part in self.parts), key=lambda each: each.strength)
@@ -137,19 +133,6 @@ class RecordsResult:
     def by_record(self) -> dict[str, Array]:
         """What is known of every record, of shape (n_records,) each."""
         return {"lipschitz_bound": self.lipschitz_bounds} if self.lipschitz_bounds.size else {}
-
-    @property
-    def lipschitz_bound(self) -> float | None:
-        """Delta, the largest of the by-record bounds; None where nothing is sampled."""
-        return float(self.lipschitz_bounds.max()) if self.lipschitz_bounds.size else None
-
-    @property
-    def epsilon(self) -> float:
-        """The epsilon of one released data set: promised where the guarantee is strict, else 2 * Delta."""
-        if self.epsilon_promised is not None:
-            return self.epsilon_promised
-        assert self.lipschitz_bound is not None
-        return 2.0 * self.lipschitz_bound
 
     @property
     def epsilon_replace(self) -> float | None:

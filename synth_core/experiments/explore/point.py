@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.any_analysis import AnyAnalysis
+from synth_core.analysis.of_mechanism import WithGuarantee
 from synth_core.analysis.result_key import result_key
 from synth_core.analysis.settings import Settings
 from synth_core.experiments.explore.knobs import knobs_of
 from synth_core.experiments.explore.measures import WHOLE_PERCENTILES, Target
 from synth_core.experiments.explore.records_point import ruler_of
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
-from synth_core.mechanisms.guarantees import Guarantee, WeightsFrom
+from synth_core.mechanisms.guarantees import WeightsFrom
 from synth_core.system import limits
 from synth_core.system.cache import content_key
 from synth_core.system.code_version import code_version
@@ -112,7 +113,7 @@ class PointSummary:
 
 
 @dataclass(frozen=True)
-class MapPoint:
+class MapPoint(WithGuarantee):
     """One mechanism at one setting. Confidential.
 
     Attributes
@@ -149,14 +150,6 @@ class MapPoint:
     seconds: float
     cached: bool = False
     unmeasured: int = 0
-
-    @property
-    def point(self) -> Mechanism:
-        return find_mechanism(self.mechanism)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        return self.point.guarantee(self.weights_from, self.tuned)
 
     @property
     def n_failed(self) -> int:
