@@ -153,7 +153,7 @@ def test_a_codebook_that_is_refused_says_so_beside_its_file(new_page, tmp_path):
 def test_all_columns_of_the_table_are_in_sight_beside_the_verdicts_of_fits(new_page):
     """The notes were cut at 1440 and at 1280, and a verdict took one long line."""
     page = new_page("/data")
-    frame = PAY.assign(pay=[900 + 37 * i % 1000 for i in range(ROWS)])
+    frame = PAY.assign(pay=[900 + 37 * i % 1000 for i in range(ROWS)], person=range(1, ROWS + 1))
     upload(page, csv(frame))
     set_role(page, "flag", "sensitive")
     box = page.get_by_role("textbox", name="Declared categories, separated by commas")
@@ -169,3 +169,6 @@ def test_all_columns_of_the_table_are_in_sight_beside_the_verdicts_of_fits(new_p
             "() => { const table = document.querySelector('.columns .scroll');"
             " return table.scrollWidth <= table.clientWidth; }"
         ), width
+        note = page.locator(".columns td.words span").filter(has_text="seems to be an ID; whole numbers")
+        hidden = note.evaluate("e => [e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight]")
+        assert hidden[0] <= 0 and hidden[1] < 5, width  # of a third line there would be 15

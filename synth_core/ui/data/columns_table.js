@@ -55,7 +55,8 @@ function line(state, row) {
   ];
   const tr = element('tr', { class: `${row.used ? 'used' : ''} ${row.name === state.open ? 'opened' : ''}`, 'data-column': row.name }, [
     element('th', { scope: 'row' }, [open]),
-    ...cells.map((cell, i) => element('td', i > 6 && i < 9 ? { class: 'figure' } : i === 9 || i === 6 ? { class: 'words', title: cell } : i === 2 || i === 3 ? { class: 'lines' } : {}, [cell])),
+    ...cells.map((cell, i) => i === 9 || i === 6 ? element('td', { class: 'words', title: cell }, [element('span', { text: cell })])
+      : element('td', i > 6 ? { class: 'figure' } : i === 2 || i === 3 ? { class: 'lines' } : {}, [cell])),
   ]);
   tr.onclick = (event) => { if (!event.target.closest('button, select, input, label')) open.click(); };
   return tr;
