@@ -48,8 +48,9 @@ def measures_in_words(measures: Measures) -> str:
     """The measures of several columns together, in words."""
     first, second = measures.worst_pair
     said = (
-        f"By any three columns it is as close to the table as a random sample of {percent(measures.sample_share)} "
-        f"of its records. Worst kept is how {first} goes with {second}: off by at most "
+        "By three columns at a time, on average, it is as close to the table as a random sample of "
+        f"{percent(measures.sample_share)} of its records. "
+        f"Worst kept is how {first} goes with {second}: off by at most "
         f"{ceiling(measures.worst_association, 2)} on a scale from 0 to 1."
     )
     if measures.impossible is None:

@@ -282,5 +282,5 @@ def _off(found: VariableError) -> str:
 
 
 def _short(value: float) -> str:
-    """A number above 0 with two digits, all of its digits where it is larger."""
-    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+    """A number above 0 with two digits, all of its whole ones where it is larger."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"

@@ -143,7 +143,8 @@ def test_of_several_variables_privacy_is_of_the_record_and_accuracy_of_all_colum
         "In this table ε = 8.47 bounds what withholding all that is sensitive about one record"
     )
     assert (
-        "a random sample of 12.0 % of its records" in text
+        "By three columns at a time, on average, it is as close to the table as a random sample of 12.0 % of its"
+        in text
         and "how sex goes with pay: off by at most 0.08" in text
     )
     strict = sentence(
@@ -158,7 +159,7 @@ def test_of_several_variables_a_mean_that_is_off_by_more_than_all_of_it_is_said(
     """A few values far beyond all others move no distribution function."""
     near = variable("sex", ecdf_max=0.02, statistics=(statistic("mean", -0.9),))
     far = variable("pay", ecdf_max=0.04, statistics=(statistic("mean", 788.56), statistic("q90", 0.02)))
-    said = "The mean of pay is 78856 % high."
+    said = "The mean of pay is 78,856 % high."
     assert said in sentence(numbers(variables=(near, far), joint=JOINT), SETTINGS)
     assert said in sentence(numbers(variables=(near, far), joint=JOINT), SETTINGS, ECDF_MAX)
     assert said not in sentence(numbers(variables=(near, far), joint=JOINT), SETTINGS, "mean")
