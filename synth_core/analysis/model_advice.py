@@ -294,12 +294,15 @@ def remedies(
     >>> [each.title for each in remedies(pay, {}, chosen, False, (0.0, 1e6))]
     ['Brackets', 'Two-part on the logarithm', 'Two-part on asinh', 'Normal mixture']
     >>> [each.title for each in remedies(Column("grade", "number", 0, 12, whole=True), {}, chosen, False)]
-    ['Categories', 'A count']
+    ['Categories', 'It is a count']
     """
     if declared or column.kind == "text":
         found = [Remedy("Declared categories", declared)] if declared else []
     elif seems_coded(column):
-        found = [Remedy("Categories", {"model": OF_CATEGORIES}), Remedy("A count", kind_settings("counts"))]
+        found = [
+            Remedy("Categories", {"model": OF_CATEGORIES}),
+            Remedy("It is a count", kind_settings("counts")),
+        ]
     else:
         edges = round_edges(bounds, typical)
         brackets = Remedy("Brackets", {"model": BY_BRACKETS} | ({"bracket_edges": edges} if edges else {}))

@@ -367,7 +367,7 @@ def test_a_code_under_a_lognormal_is_doubted_and_a_press_mends_it(monkeypatch):
     assert app.session_state["now"].choices.settings.model == "categorical"  # which asks for its categories
     next(each for each in app.selectbox if each.label == "Model").set_value("lognormal").run()
     assert any("as codes have, and Lognormal regression would" in each.value for each in app.markdown)
-    next(each for each in app.button if each.label.startswith("A count")).click().run()
+    next(each for each in app.button if each.label.startswith("It is a count")).click().run()
     assert app.session_state["now"].choices.settings.model == "negative_binomial"
     assert not any("as codes have" in each.value for each in app.markdown)
 
@@ -515,6 +515,15 @@ def test_what_was_said_of_a_variable_is_not_asked_for_again(monkeypatch):
     next(each for each in app.button if each.label == "Use this proposal").click().run()
     assert app.session_state["now"].choices.settings.unit == 1000
     assert not any("Nothing is declared of income" in each.value for each in app.markdown)
+
+
+def test_a_typical_value_without_a_kind_is_answered(monkeypatch):
+    """It was given as was asked, and nothing came of it, without a word."""
+    app = opened(monkeypatch=monkeypatch)
+    words = "A typical value alone proposes nothing"
+    assert not any(words in each.value for each in app.caption)
+    next(each for each in app.number_input if each.label.startswith("A typical value")).set_value(9e3).run()
+    assert any(words in each.value for each in app.caption)
 
 
 def test_ordered_categories_open_with_a_model_of_their_order():

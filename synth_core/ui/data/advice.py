@@ -56,6 +56,8 @@ def propose() -> None:
             _show(advise_kind(kind, typical, regression), typical)
         elif looked_at in st.session_state[LOOKED_AT]:
             _show(advise_table(browser.table, outcome, regression))
+        elif typical is not None:
+            st.caption("A typical value alone proposes nothing: say what is known of the variable too.")
     except InputError as error:
         st.error(session.said(error), icon=":material/error:")
 

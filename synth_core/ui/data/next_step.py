@@ -74,7 +74,7 @@ def _first(why: dict[str, str], refused: bool, misfit: Fit | None = None) -> Non
         if misfit.verdict.level == "unknown" and misfit.verdict.longer:
             offered = [_longer(name), *offered][:MOST]
         elif _without_scale(name):
-            words += " Its scale is not said yet: give a typical value, under Which model."
+            words += " Its scale is not said yet: say what it is, with a typical value, under Which model."
         words += " To be tried:" if offered else f" {misfit.verdict.advice}"
     st.markdown(f":material/edit: **{session.plain(name)}**{more}: {session.said(words)}")
     places = st.columns(MOST + 1)
