@@ -1,6 +1,7 @@
 """Databases of whole records like the analyst's: their law, and what a study of them says."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from synth_core.errors import InputError
 from synth_core.experiments.studies.databases_like_mine import local_bounds, records_design, study_like
 from synth_core.experiments.studies.replicate import run_task
 from synth_core.experiments.studies.study import fits_of, simulate, task_key, task_of
+from synth_core.experiments.studies.study_sentences import like_in_words
 from synth_core.jobs.study_task import StudyRequest, run_in_app
 from synth_core.jobs.tasks import StudyTask
 from synth_core.system.cache import Cache
@@ -117,6 +119,15 @@ def test_noise_of_a_replicate_has_its_seed(whole):
     [case] = study.cases
     first, again, other = (run_task(task_of(case, 1, r))["points"][0] for r in (0, 0, 1))
     assert first["ecdf_max"] == again["ecdf_max"] != other["ecdf_max"]
+
+
+def test_that_todays_epsilon_is_of_the_studys_own_draws_is_said(whole):
+    """Compare said 46.72, and the study of the same table 45.21, without a word."""
+    study = study_like(whole, ["weighted", "censored"], [6.0], [1.0], [150], 3)
+    outcome = SimpleNamespace(study=study, values=lambda *_: np.array([1.0, 2.0, 3.0]))
+    *_, last = like_in_words(outcome, {"Weighted": 2.5})
+    assert last.startswith("Today's ε is computed as that of the databases is, by 1 chain of 1,000 draws")
+    assert len(like_in_words(outcome, {})) == 1  # of what is promised nothing is compared
 
 
 @pytest.mark.slow
