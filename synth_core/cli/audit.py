@@ -182,7 +182,7 @@ class _Progress:
         if now - self._last < (2.0 if self._terminal else 10.0):
             return
         self._last = now
-        line = f"audit: {share:.0%}, {text}"
+        line = f"audit: {text}, {share:.0%}"
         print(
             f"\r\033[K{line}" if self._terminal else line,
             end="" if self._terminal else "\n",

@@ -72,5 +72,10 @@ def test_the_progress_says_how_long_a_line_takes_once_one_was_computed():
     """Of an audit of eight lines one read how long a step takes, and never whether the audit takes minutes or hours."""
     told = []
     for took in ([], [0.01], [100.0, 0.01, 140.0]):
-        auditing._LineProgress(lambda text, share: told.append(text), 3, 8, took)("drawing", 0.5)
-    assert told == ["4 of 8 · drawing", "4 of 8 · drawing", "4 of 8, about 2 min each · drawing"]
+        auditing._LineProgress(lambda text, share: told.append((text, share)), 3, 8, took)("drawing", 0.5)
+    assert [text for text, _ in told] == [
+        "4 of 8 · drawing",
+        "4 of 8 · drawing",
+        "4 of 8, about 2 min each · drawing",
+    ]
+    assert {share for _, share in told} == {0.5}  # the time that is left of a step is told from its own share

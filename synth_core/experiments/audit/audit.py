@@ -216,7 +216,7 @@ def run_audit(analysis: AnyAnalysis[Any], asked: AuditRequest, plan: str = "") -
 
 
 class _LineProgress:
-    """Progress of one line: how many steps it takes is not known, so each covers a part of what is left.
+    """Progress of one line: the share is the step's, since how many steps a line takes is not known.
 
     How long a line takes is told from those before it (`took`, in seconds); kept ones, found at once, tell nothing.
     """
@@ -225,13 +225,9 @@ class _LineProgress:
         self._progress, self._line, self._lines = progress, line, lines
         computed = [seconds for seconds in took if seconds >= 1]
         self._pace = f", about {duration(sum(computed) / len(computed))} each" if computed else ""
-        self._text, self._left = "", 1.0
 
     def __call__(self, text: str, share: float) -> None:
-        if text != self._text:
-            self._text, self._left = text, self._left * 0.93
-        done = (self._line + 1.0 - self._left) / self._lines
-        self._progress(f"{self._line + 1} of {self._lines}{self._pace} · {text}", done)
+        self._progress(f"{self._line + 1} of {self._lines}{self._pace} · {text}", share)
 
 
 def _sources(
