@@ -242,6 +242,15 @@ def test_whole_records_are_told_with_the_rule_of_all_variables():
     assert not any("range" in name for name, _ in settings.rows)  # no mechanism reads one
 
 
+def test_a_figure_has_its_mechanisms_named_once():
+    """Of whole records the slide named them above the figure, and the figure again."""
+    pages = briefing(
+        SOURCE, [Chapter("A", "", SETTINGS, made_of_records(1), NO_RULE, BLOCKS)], releasable=False
+    )
+    named = [each for each in pages if each.figure and each.figure["layout"].get("showlegend")]
+    assert named and '<ul class="key">' not in web_page(named).decode()
+
+
 def test_settings_name_the_model_that_a_mechanism_fits():
     """Of measured synthesis the slides named regressions, with shares of ε, that nothing fits."""
     found = [with_numbers(each, mechanism="measured") for each in made_of_records(1)]
