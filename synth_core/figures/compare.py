@@ -242,12 +242,13 @@ def _variable_row(variable: VariableNumbers, policy: Policy | None) -> dict[str,
 
 
 def row_head(s: ResultSummary, labels: dict[str, str]) -> dict[str, Any]:
-    """The head of a row: its mechanism."""
+    """The head of a row: its mechanism, and whether its numbers are of older choices or of a fit not to be used."""
     return {
         "mechanism": s.mechanism,
         "label": labels[s.mechanism],
         "plain": in_plain_words(find_mechanism(s.mechanism)),
         "old": s.old,
+        "unfit": bool(s.numbers.problems),
         "color": color(s.mechanism),
     }
 

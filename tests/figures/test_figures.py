@@ -260,6 +260,9 @@ def test_what_has_not_converged_is_never_marked_best(summaries):
     rows = {row["mechanism"]: row for row in results(summaries, LABELS, GUARANTEES)}
     assert rows[best.mechanism]["cells"]["ecdf_max"]["rank"] == 0
     assert "not converged" in rows[best.mechanism]["hints"][0]
+    assert [name for name, row in rows.items() if row["unfit"]] == [
+        best.mechanism
+    ]  # whose numbers are struck through
 
 
 def test_more_draws_are_not_advised_where_they_do_not_help(summaries):

@@ -95,11 +95,11 @@ function resultRow(state, row, columns, several) {
   const hints = row.hints.map((hint) => element('tr', {}, [
     element('td', { colspan: columns.length + 2, class: 'problem' }, [
       element('span', { class: 'said', text: `⚠ ${row.label}: ${hint}` })])]));
-  const old = row.old ? ' old' : '';
-  const parts = (state.parts ? row.parts ?? [] : []).map((part) => element('tr', { class: 'part' }, [
+  const old = row.old ? ' old' : '', unfit = row.unfit ? ' unfit' : '';
+  const parts = (state.parts ? row.parts ?? [] : []).map((part) => element('tr', { class: `part${unfit}` }, [
     element('th', { scope: 'row', text: part.label }), ...columns.map(({ key, text: head }) => element('td', { text: part.cells[key] ?? '', 'data-head': head })), element('td')]));
   words.className += old + (row.hints.length ? ' warned' : '');
-  return [element('tr', { class: `numbers${old}` }, [nameCell(state, row, several), ...cells, element('td')]), ...parts, words, more, ...hints];
+  return [element('tr', { class: `numbers${old}${unfit}` }, [nameCell(state, row, several), ...cells, element('td')]), ...parts, words, more, ...hints];
 }
 
 function resultTable(state, rows) {
