@@ -25,6 +25,17 @@ def test_a_cleared_box_gets_its_value_back(new_page):
     expect(page.locator("input[type=range]").first).to_have_value("0.7")
 
 
+def test_no_button_is_cut_at_twice_the_size(new_page):
+    """At 200 % of 1440 pixels "Run the study" ended in three dots."""
+    page = new_page("/robustness")
+    page.set_viewport_size({"width": 720, "height": 450})
+    expect(page.get_by_role("button", name="Run the study")).to_be_visible()
+    settled(page)
+    cut = """() => [...document.querySelectorAll('button .stMarkdownEllipsis')]
+        .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"""
+    assert page.evaluate(cut) == []
+
+
 def test_names_from_a_file_are_only_names(new_page, tmp_path):
     """new_page fails on any request that leaves the server."""
     page = new_page("/data")
