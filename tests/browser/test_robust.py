@@ -36,6 +36,18 @@ def test_no_button_is_cut_at_twice_the_size(new_page):
     assert page.evaluate(cut) == []
 
 
+def test_what_the_record_inspector_asks_for_is_not_cut(new_page):
+    """It read "a record's number, or click a"."""
+    page = new_page()
+    painted(page)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    settled(page)
+    room = """e => { const pen = document.createElement('canvas').getContext('2d'), style = getComputedStyle(e);
+        pen.font = style.font;
+        return e.clientWidth - parseFloat(style.paddingLeft) - pen.measureText(e.placeholder).width; }"""
+    assert page.get_by_role("spinbutton", name="Record inspector").evaluate(room) >= 0
+
+
 def test_names_from_a_file_are_only_names(new_page, tmp_path):
     """new_page fails on any request that leaves the server."""
     page = new_page("/data")

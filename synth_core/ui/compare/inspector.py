@@ -46,7 +46,7 @@ def inspect_record(summaries: list[ResultSummary], clicked: int | None, subject:
         1,
         "inspected",
         left,
-        placeholder="a record's number, or click a dot",
+        placeholder="number, or click a dot",
     )
     with right.container(border=False):
         if number is None:  # nothing is computed until a record is asked for

@@ -56,6 +56,6 @@ def show_results() -> None:
         None,
         1,
         RECORD,
-        placeholder="a record's number, or click a dot",
+        placeholder="number, or click a dot",
         width=320,
     )
