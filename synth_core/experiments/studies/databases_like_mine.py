@@ -34,8 +34,8 @@ SEVERAL_UTILITY = {
     "association": "Associations off by",
 }
 UTILITY = {
-    "ecdf_max": "Largest ECDF difference, in percentage points",
-    "ecdf_avg": "Average squared ECDF difference",
+    "ecdf_max": "Largest difference of distribution functions, in percentage points",
+    "ecdf_avg": "Average squared difference of distribution functions",
 }
 SCALES = {"ecdf_max": 100.0}  # of a measure that is told in points; of others 1
 
