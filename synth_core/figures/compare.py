@@ -256,7 +256,7 @@ def row_head(s: ResultSummary, labels: dict[str, str]) -> dict[str, Any]:
 def epsilon_text(numbers: ResultNumbers) -> str:
     """Epsilon of one data set, and of all where there are several."""
     one, n = numbers.epsilon, numbers.charged
-    return ceiling(one, 2) + (f" × {n} = {ceiling(one * n, 2)}" if n > 1 else "")
+    return ceiling(one, 2) + (f" each, in all {ceiling(one * n, 2)}" if n > 1 else "")
 
 
 def missing_rows(missing: Mapping[str, str], labels: dict[str, str]) -> list[dict[str, Any]]:

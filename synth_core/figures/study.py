@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from synth_core.analysis.summary import FiveNumbers
-from synth_core.figures.palette import PALETTE
+from synth_core.figures.palette import PALETTE, color
 from synth_core.figures.parts import (
     TEXT,
     Figure,
@@ -47,13 +47,21 @@ def _scaled(v: StudyViolin, scale: float) -> StudyViolin:
     return replace(v, density=density, five=FiveNumbers(*(scale * each for each in v.five.in_order)))
 
 
+def _looks(mechanisms: dict[str, str]) -> dict[str, str]:
+    """The color of each label: that of its mechanism as on Compare, or, where one stands twice, by its place."""
+    apart = len(set(mechanisms.values())) == len(mechanisms)
+    return {
+        label: TEXT if not mechanism else color(mechanism) if apart else PALETTE[place % len(PALETTE)]
+        for place, (label, mechanism) in enumerate(mechanisms.items())
+    }
+
+
 def study_figure(violins: list[StudyViolin], measure: str) -> Figure:
     """All violins of one measure, cases side by side; a difference of distribution functions in percentage points."""
     if measure == "ecdf_max" or measure.startswith(EACH):
         violins = [_scaled(v, 100.0) for v in violins]
-    labels = list(dict.fromkeys(v.label for v in violins))
     cases = list(dict.fromkeys(v.case for v in violins))
-    look = {label: TEXT if label == "Data" else PALETTE[i % len(PALETTE)] for i, label in enumerate(labels)}
+    look = _looks({v.label: v.mechanism for v in violins})
     traces, names, rows = [], [], []
     for place, v in enumerate(violins):
         five = v.five

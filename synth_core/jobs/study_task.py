@@ -11,6 +11,7 @@ from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.summary import Density, FiveNumbers, density, five_numbers
 from synth_core.data.table import open_table
 from synth_core.errors import InputError
+from synth_core.experiments.explore.sweep import duration
 from synth_core.experiments.studies.coverage import estimates_words, study_coverage
 from synth_core.experiments.studies.covered import Covered, compare_coverage, coverage_in_words, coverage_of
 from synth_core.experiments.studies.databases_like_mine import compare_like, local_bounds, study_like
@@ -52,6 +53,7 @@ class StudyViolin:
 
     case: str
     label: str
+    mechanism: str
     density: Density
     five: FiveNumbers
 
@@ -110,7 +112,7 @@ def run_in_app(analysis: AnyAnalysis[Any], asked: StudyRequest) -> StudyAnswer:
     local = local_bounds(analysis, study) if asked.name == LIKE else {}
 
     def report(done: int, total: int, left: float) -> None:
-        remaining = f", about {left:.0f} s left" if np.isfinite(left) else ""
+        remaining = f", about {duration(left)} left" if np.isfinite(left) else ""
         analysis.progress(f"{done:,} of {total:,} simulated databases{remaining}", done / total)
 
     outcome = run_study(study, asked.replicates, asked.seed, SerialBackend(), analysis.cache, report)
@@ -129,6 +131,9 @@ def run_in_app(analysis: AnyAnalysis[Any], asked: StudyRequest) -> StudyAnswer:
 
 def _violins(outcome: StudyOutcome) -> dict[str, list[StudyViolin]]:
     return {
-        measure: [StudyViolin(v.case, v.label, density(v.values), five_numbers(v.values)) for v in panel]
+        measure: [
+            StudyViolin(v.case, v.label, v.mechanism, density(v.values), five_numbers(v.values))
+            for v in panel
+        ]
         for measure, panel in panels(outcome).items()
     }

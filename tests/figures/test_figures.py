@@ -145,13 +145,15 @@ def test_each_epsilon_stands_beside_its_guarantee_and_the_best_are_marked(summar
     for row, shown in zip(rows, summaries, strict=True):
         assert row["guarantee"]["label"]
         epsilon = shown.numbers.epsilon
-        twice = "" if MECHANISMS[shown.mechanism].charged(2) == 1 else f" × 2 = {ceiling(2 * epsilon, 2)}"
+        twice = (
+            "" if MECHANISMS[shown.mechanism].charged(2) == 1 else f" each, in all {ceiling(2 * epsilon, 2)}"
+        )
         assert row["cells"]["epsilon"]["text"] == f"{ceiling(epsilon, 2)}{twice}"
 
 
 def test_an_epsilon_of_the_table_is_that_of_its_sentence_and_never_less_than_it_is():
     """The table rounded to the nearest: a row of 6.00 was said to have gone to 6.01, and to fail a rule of 6."""
-    for sets, text in ((1, "6.01"), (3, "6.01 × 3 = 18.01")):
+    for sets, text in ((1, "6.01"), (3, "6.01 each, in all 18.01")):
         known = numbers(epsilon=6.0013, n_datasets=sets)
         assert epsilon_text(known) == text and text.endswith(epsilon_number(known.total_epsilon))
 

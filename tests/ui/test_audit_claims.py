@@ -59,3 +59,6 @@ def test_of_a_promised_rho_what_is_tested_is_its_epsilon_at_delta():
     assert "Measured, pure ε: 10,000 runs can test ε = 2:" in said
     # whoever has set ε = 2 reads why that is another number
     assert "Measured: ε = 2 names ρ = 0.5 (zCDP), which is (ε, δ)-DP with ε = 5.222" in said
+    # of one record replaced ρ is four times as much: that line ended "beyond this audit", and nothing was said before
+    assert "Measured, with values replaced instead of withheld: " in said
+    assert "too weak to test ε = 11.69" in said.split("instead of withheld: ")[1]

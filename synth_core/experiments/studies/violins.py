@@ -20,11 +20,14 @@ class Violin:
     ----------
     case, label : str
         The panel and the violin in it.
+    mechanism : str
+        Empty of the data.
     values : array of shape (R,)
     """
 
     case: str
     label: str
+    mechanism: str
     values: Array
 
 
@@ -37,11 +40,11 @@ def violins(outcome: StudyOutcome, measure: str) -> list[Violin]:
     for case in outcome.study.cases:
         data = (case.key, case.points[0].label, f"data_{measure}")
         if data in outcome.measured:
-            shapes.append(Violin(case.key, "Data", outcome.measured[data]))
+            shapes.append(Violin(case.key, "Data", "", outcome.measured[data]))
         for point in case.points:
             values = outcome.values(case.key, point.label, measure)
             if np.isfinite(values).all():
-                shapes.append(Violin(case.key, point.label, values))
+                shapes.append(Violin(case.key, point.label, point.mechanism, values))
     return shapes
 
 

@@ -148,9 +148,13 @@ def _say_power(plan: Plan | None, chosen: list[str], runs: int) -> None:
         if tested != claim:
             named.setdefault(rho_words(promised, claim), []).append(label)
         power_of_audit = power(tested, runs, lines, variables=variables, units=units)
-        (strong if power_of_audit.claim < power_of_audit.surely else weak).append(
-            f"{label}: {power_of_audit.words}"
-        )
+        strong_enough = power_of_audit.claim < power_of_audit.surely
+        (strong if strong_enough else weak).append(f"{label}: {power_of_audit.words}")
+        if strong_enough and find_mechanism(key).epsilon_by_construction:  # the line that claims more
+            of_replaced = claim_at(promised, promised.replaced(claim))
+            other = power(of_replaced, runs, lines, variables=variables, units=units)
+            if other.claim >= other.surely:
+                weak.append(f"{label}, with values replaced instead of withheld: {other.words}")
     if weak:
         st.warning(plain(". ".join(weak) + "."), icon=":material/bolt:")
     if strong:
