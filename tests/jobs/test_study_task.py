@@ -10,6 +10,7 @@ from synth_core.errors import Cancelled, InputError
 from synth_core.experiments.studies.coverage import study_coverage
 from synth_core.experiments.studies.covered import coverage_of
 from synth_core.experiments.studies.run_study import run_study
+from synth_core.figures.palette import color
 from synth_core.figures.study import study_figure
 from synth_core.jobs.study_task import StudyRequest, run_in_app
 from synth_core.system.backend.base import SerialBackend
@@ -35,6 +36,8 @@ def test_databases_like_the_table_and_their_violins(cache):
     assert not any("ECDF" in row.quantity for row in found.rows)  # the tabs above them say it in words
     figure = study_figure(violins, "lipschitz_bound")
     assert len(figure["table"]["rows"]) == 4 and "n = 200" in figure["alt"]
+    dots = [each["marker"]["color"] for each in figure["traces"] if "markers" in each.get("mode", "")]
+    assert dots == 2 * [color("unweighted"), color("weighted")]  # as on Compare, and not by their place
     assert all(np.isfinite(v.five.maximum) for v in violins)
     shares = [
         v.five.median for v in found.violins["ecdf_max"]
