@@ -59,7 +59,7 @@ EXIT_STOPPED = 130  # as a shell counts Ctrl-C
 class _Store(argparse.Action):
     """What is done with an option's values: of one that takes any number and is given again, all are kept.
 
-    Any other may be given twice with one value only: of two, neither is meant for sure.
+    Of any other the last counts, as for the options that a script adds to its own, and that is said.
     """
 
     _last: argparse.Namespace | None = None  # that of the command line which had this option last
@@ -72,7 +72,7 @@ class _Store(argparse.Action):
         if again and self.nargs in ("*", "+"):
             values = [*before, *values]
         elif again and before != values:
-            raise argparse.ArgumentError(self, "is given twice, with different values")
+            print(f"! {option} is given more than once: the last one counts", file=sys.stderr)
         setattr(namespace, self.dest, values)
 
 
