@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
-from synth_core.analysis.presence import missing_name
 from synth_core.analysis.settings import Settings
 from synth_core.data.decided import Decided, decided, decided_missing
 from synth_core.data.design import DesignTransform, Selection, select
+from synth_core.data.presence import missing_name
 from synth_core.data.rules import Rule, read_rules
 from synth_core.data.table import Table
+from synth_core.data.telling import Tells
 
 
 def selected(table: Table, settings: Settings, transform: DesignTransform | None = None) -> Selection:
@@ -31,6 +32,20 @@ def selected(table: Table, settings: Settings, transform: DesignTransform | None
         s.earlier,
         decided_by(table, s),
     )
+
+
+def telling_words(selection: Selection, settings: Settings) -> list[str]:
+    """Which predictors tell a sensitive value, or narrow it down, a sentence each without its end."""
+    part = "within which range" if settings.outcome_categories is None else "among which categories"
+    name = settings.outcome
+    said = {
+        Tells.EXACTLY: f"tells '{name}' exactly or nearly, as a copy on another scale, a rounded or a finer one does",
+        Tells.RANGE: f"tells {part} each value of '{name}' lies",
+    }
+    return [
+        f"predictor '{predictor}' {said[what]}, and a predictor is released as it is"
+        for predictor, what in selection.told_by.items()
+    ]
 
 
 def decided_by(table: Table, settings: Settings) -> Decided | None:

@@ -11,6 +11,7 @@ from synth_core.analysis.subgroups import MIN_RECORDS, Group, groups_of
 from synth_core.cli.compare_output import as_json, groups_json, print_groups, print_table
 from synth_core.cli.data import add_reading, add_simulated, load_anchor, load_reference, table_of
 from synth_core.cli.division import add_accuracy, run_division
+from synth_core.cli.notices import say_notices
 from synth_core.cli.recorded import record_run
 from synth_core.cli.records import add_blocks, check_no_shares, run_blocks
 from synth_core.cli.settings_arguments import add_settings, settings_from
@@ -70,7 +71,9 @@ def open_analysis(args: argparse.Namespace) -> tuple[Analysis, list[str]]:
     reference = load_reference(settings, args.data_seed, table)
     anchor = load_anchor(settings, args.data_seed, table)
     require_feasible(keys, settings, reference=reference is not None)
-    return Analysis(table, settings, results_cache(), reference=reference, anchor=anchor), keys
+    analysis = Analysis(table, settings, results_cache(), reference=reference, anchor=anchor)
+    say_notices(analysis)
+    return analysis, keys
 
 
 def run_compare(args: argparse.Namespace) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -21,12 +20,12 @@ from synth_core.analysis.utility import distinct
 from synth_core.analysis.wording.guarantee_sentences import covers_words, in_which_sets, promise_words
 from synth_core.cli.compare_output import errors_json, number, population_json
 from synth_core.cli.data import load_anchor, load_reference, table_of
+from synth_core.cli.notices import say_notices
 from synth_core.cli.quoted import split_quoted, unquoted
 from synth_core.cli.recorded import record_run
 from synth_core.cli.settings_arguments import given_settings, option_name, rules_beside
 from synth_core.cli.written_tables import writable, write_tables
 from synth_core.data.declared import declared_settings
-from synth_core.data.rules import idle, read_rules
 from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -177,10 +176,7 @@ def records_of(
         reference=reference,
         anchor=load_anchor(chosen, args.data_seed, table),
     )
-    for rule in idle(read_rules(common["rules"]), analysis.table.frame[list(chosen.predictors)]):
-        print(
-            f"! no record meets the condition of {rule}: compare its values with the table's", file=sys.stderr
-        )
+    say_notices(analysis, common["rules"])
     return analysis
 
 

@@ -10,14 +10,14 @@ import pandas as pd
 from synth_core.data.column import FEW_CODES
 from synth_core.data.missing import cell_texts
 from synth_core.data.outcome import LARGEST, SMALLEST, check_exact
+from synth_core.data.presence import of_presence
 from synth_core.data.spellings import ANY_NUMBER, DATE, without_dress, written_as
 from synth_core.data.table import Table
+from synth_core.data.telling import Tells, is_multiple, tells
 from synth_core.errors import InputError
 from synth_core.system import limits
 from synth_core.system.characters import seen, unseen
 from synth_core.system.number_text import is_or_are
-
-ALIKE = 1e-7  # from 1, of a correlation that only rounding keeps from it
 
 
 def predictor_values(table: Table, name: str, as_category: bool) -> pd.Series:
@@ -61,24 +61,36 @@ def predictor_values(table: Table, name: str, as_category: bool) -> pd.Series:
     return series
 
 
-def check_numbers(
-    columns: dict[str, pd.Series], complete: np.ndarray, values: np.ndarray, outcome: str
-) -> None:
-    """Refuse sensitive numbers that are all alike, and a predictor that is a copy or a multiple of them.
+def telling(
+    columns: dict[str, pd.Series],
+    complete: np.ndarray,
+    values: np.ndarray,
+    outcome: str,
+    categories: tuple[str, ...] | None,
+) -> dict[str, Tells]:
+    """What predictors tell that tell more than a little, by name: they would be released as they are.
 
-    Such a predictor would be released as it is.
+    Nothing is asked of whether a value is missing, which a public column often decides.
+
+    Raises
+    ------
+    InputError
+        If sensitive numbers are all alike, or a predictor is a copy or a multiple of them. Which of the declared
+        categories occur is not said.
     """
-    if np.ptp(values) == 0:
+    if categories is None and np.ptp(values) == 0:
         raise InputError(f"Column '{outcome}' is constant in the complete rows.")
-    for name, series in columns.items():
-        if not pd.api.types.is_numeric_dtype(series):
-            continue
-        numbers = series[complete].to_numpy(dtype=float)
-        if np.ptp(numbers) > 0 and 1 - abs(np.corrcoef(numbers, values)[0, 1]) < ALIKE:
+    if of_presence(outcome, categories):
+        return {}
+    chosen = {name: series[complete] for name, series in columns.items()}
+    for name, series in chosen.items():
+        if categories is None and is_multiple(series, values):
             raise InputError(
                 f"Predictor '{name}' tells '{outcome}' exactly, as a copy or a multiple of it does, and a predictor is "
                 "released as it is: leave it out."
             )
+    found = {name: tells(series, values, categories is not None) for name, series in chosen.items()}
+    return {name: what for name, what in found.items() if what is not Tells.LITTLE}
 
 
 def _check_looks(series: pd.Series, name: str) -> None:

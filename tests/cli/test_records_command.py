@@ -210,3 +210,33 @@ def test_a_single_block_is_an_outcome(file, capsys):
         answers.append(json.loads(capsys.readouterr().out))
     assert answers[0] == answers[1]
     assert all(each["reached"] for each in answers[0]["answers"])
+
+
+def test_a_predictor_that_tells_a_sensitive_value_is_named(tmp_path, capsys):
+    """It is released as it is: who sees the band or the logarithm needs no synthetic pay."""
+    pay = np.random.default_rng(4).lognormal(8, 0.5, 200).round(2)
+    frame = pd.DataFrame({"pay": pay, "log": np.log(pay), "band": np.where(pay > 3000, "high", "low")})
+    frame["sex"] = np.where(np.arange(200) % 3 == 0, "m", "f")
+    frame.to_csv(tmp_path / "pay.csv", index=False)
+    run = [
+        "compare",
+        str(tmp_path / "pay.csv"),
+        "--mechanism",
+        "unweighted",
+        *QUICK,
+        "--predictors",
+        "log",
+        "band",
+        "sex",
+    ]
+    for of in (
+        ["--outcome", "pay", "--model", "lognormal"],
+        blocks("pay=lognormal", "sex=categorical:categories=f,m"),
+    ):
+        assert main([*run[: None if "--outcome" in of else -1], *of]) == 0
+        err = capsys.readouterr().err
+        assert "! predictor 'log' tells 'pay' exactly or nearly" in err
+        assert (
+            "! predictor 'band' tells within which range each value of 'pay' lies" in err
+            and "'sex'" not in err
+        )

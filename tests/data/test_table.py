@@ -437,17 +437,6 @@ def test_codes_of_one_size_repeat_and_amounts_hardly_do():
     assert jobs.columns[0].narrow is True
 
 
-@pytest.mark.parametrize("of_pay", [lambda pay: pay, lambda pay: (12 * pay).round(), lambda pay: 5.0 - pay])
-def test_a_predictor_that_is_the_sensitive_variable_in_another_unit_is_refused(of_pay):
-    """It would be released as it is, beside its own synthetic values."""
-    pay = np.random.default_rng(1).lognormal(8, 0.5, 200).round(2)
-    frame = pd.DataFrame({"pay": pay, "year": of_pay(pay), "near": pay * np.linspace(0.9, 1.1, 200)})
-    table = Table("t", frame)
-    with pytest.raises(InputError, match=r"'year' tells 'pay' exactly"):
-        select(table, "pay", ("year",))
-    assert select(table, "pay", ("near",)).records.design.shape[1] == 2
-
-
 def test_households_that_stand_together_are_not_what_is_measured():
     """A key of 60 households has more values than an income: the table opened with it as the sensitive variable."""
     house = np.repeat(np.arange(60), 3)

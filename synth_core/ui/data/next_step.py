@@ -200,6 +200,8 @@ def _rows(ready: Readiness) -> None:
         + session.plain(_proposed(ready)),
         help=session.plain(ready.scales),
     )
+    for words in ready.telling:
+        st.warning(session.plain(f"{words[0].upper()}{words[1:]}."), icon=":material/visibility:")
 
 
 def _codes() -> None:

@@ -11,7 +11,7 @@ from synth_core.analysis.any_analysis import AnyAnalysis, analysis_of
 from synth_core.analysis.fits import tells_nothing
 from synth_core.analysis.model_advice import seems_coded
 from synth_core.analysis.opening import opening_model
-from synth_core.analysis.selection import selected
+from synth_core.analysis.selection import selected, telling_words
 from synth_core.analysis.settings import Settings
 from synth_core.data.declared import OF_KINDS
 from synth_core.data.design import Selection
@@ -50,6 +50,8 @@ class Readiness:
         Rows that a column leaves out.
     scales : str
         The models with the scales of their densities.
+    telling : tuple of str
+        Which predictors tell a sensitive value or narrow it down, a sentence each.
     """
 
     problems: dict[str, str]
@@ -58,6 +60,7 @@ class Readiness:
     complete: int = 0
     lost: dict[str, int] | None = None
     scales: str = ""
+    telling: tuple[str, ...] = ()
 
     @property
     def ready(self) -> bool:
@@ -91,6 +94,7 @@ def _found(browser: Browser) -> Readiness:
     problems = of_public_columns(browser.table, browser.choices.settings)
     doubts: dict[str, str] = {}
     seen: dict[str, str] = {}
+    telling: list[str] = []
     table, whole, s = browser.table, browser.choices.whole, browser.choices.settings
     for name in sensitive_names(browser.choices):
         try:
@@ -98,6 +102,7 @@ def _found(browser: Browser) -> Readiness:
         except InputError as error:
             problems[str(s.weight) if f"weights in column '{s.weight}'" in str(error) else name] = str(error)
             continue
+        telling += telling_words(selection, settings)
         for found, words in ((doubts, _doubt(table, settings)), (seen, _seen(table, settings))):
             if words:
                 found[name] = words
@@ -105,13 +110,15 @@ def _found(browser: Browser) -> Readiness:
         return Readiness(problems, doubts, seen)
     if not whole:
         lost = {name: rows for name, rows in selection.dropped_by.items() if rows}
-        return Readiness({}, doubts, seen, selection.records.n, lost, f"{model.label}, {model.density_scale}")
+        scales = f"{model.label}, {model.density_scale}"
+        return Readiness({}, doubts, seen, selection.records.n, lost, scales, tuple(telling))
     try:
         analysis = _together(browser)
     except (InputError, FitError) as error:
         return Readiness({_named(browser, str(error)): str(error)}, doubts, seen)
     lost = {name: count for name, count in analysis.used_rows.dropped_by.items() if count}
-    return Readiness({}, doubts, seen, analysis.n_records, lost, f"Densities: {analysis.density_scale}")
+    scales = f"Densities: {analysis.density_scale}"
+    return Readiness({}, doubts, seen, analysis.n_records, lost, scales, tuple(telling))
 
 
 def of_public_columns(table: Table, settings: Settings) -> dict[str, str]:
