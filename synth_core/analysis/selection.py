@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from synth_core.analysis.settings import Settings
 from synth_core.data.decided import Decided, decided, decided_missing
 from synth_core.data.design import DesignTransform, Selection, select
-from synth_core.data.presence import missing_name
+from synth_core.data.presence import missing_name, of_presence
 from synth_core.data.rules import Rule, read_rules
 from synth_core.data.table import Table
-from synth_core.data.telling import Tells
+from synth_core.data.telling import Tells, is_multiple, of_column, tells
+from synth_core.errors import InputError
 
 
 def selected(table: Table, settings: Settings, transform: DesignTransform | None = None) -> Selection:
@@ -34,18 +39,46 @@ def selected(table: Table, settings: Settings, transform: DesignTransform | None
     )
 
 
-def telling_words(selection: Selection, settings: Settings) -> list[str]:
-    """Which predictors tell a sensitive value, or narrow it down, a sentence each without its end."""
+def telling_words(table: Table, selection: Selection, settings: Settings) -> list[str]:
+    """Which public columns tell a sensitive value, or narrow it down, a sentence each without its end."""
     part = "within which range" if settings.outcome_categories is None else "among which categories"
     name = settings.outcome
     said = {
         Tells.EXACTLY: f"tells '{name}' exactly or nearly, as a copy on another scale, a rounded or a finer one does",
         Tells.RANGE: f"tells {part} each value of '{name}' lies",
     }
-    return [
-        f"predictor '{predictor}' {said[what]}, and a predictor is released as it is"
-        for predictor, what in selection.told_by.items()
-    ]
+    told = [(f"predictor '{each}'", "a predictor", what) for each, what in selection.told_by.items()]
+    for each, column, values in kept_beside(table, selection, settings):
+        multiple = settings.outcome_categories is None and is_multiple(column, values)
+        what = Tells.EXACTLY if multiple else tells(column, values, settings.outcome_categories is not None)
+        if what is not Tells.LITTLE:
+            told.append((f"column '{each}'", "a public column", what))
+    return [f"{column} {said[what]}, and {kind} is released as it is" for column, kind, what in told]
+
+
+def kept_beside(
+    table: Table, selection: Selection, settings: Settings
+) -> Iterator[tuple[str, pd.Series, NDArray[np.float64]]]:
+    """Each public column that is kept and no predictor, and the outcome beside it, where neither is missing."""
+    s, values = settings, selection.records.outcome
+    if of_presence(s.outcome, s.outcome_categories):
+        return
+    for name in dict.fromkeys((*table.public_columns, *s.public_columns)):
+        if name not in (*s.predictors, s.outcome):
+            column = of_column(table.frame[name][selection.complete])
+            there = column.notna().to_numpy()
+            if there.any():
+                yield name, column[there], values[there]
+
+
+def refuse_copies(table: Table, selection: Selection, settings: Settings, kept: Sequence[str]) -> None:
+    """Refuse a column that is kept and is a copy or a multiple of a sensitive number, as a predictor is refused."""
+    for name, column, values in kept_beside(table, selection, settings):
+        if name in kept and settings.outcome_categories is None and is_multiple(column, values):
+            raise InputError(
+                f"Column '{name}' tells '{settings.outcome}' exactly, as a copy or a multiple of it does, and the plan "
+                "keeps it as it is: say on the page Data, or in the codebook, that it is not used, and plan again."
+            )
 
 
 def decided_by(table: Table, settings: Settings) -> Decided | None:

@@ -14,10 +14,10 @@ from synth_core.errors import InputError
 
 
 def say_notices(analysis: AnyAnalysis[Any], rules: Sequence[str] = ()) -> None:
-    """Print which predictors tell a sensitive value, and which rules have a condition that no record meets."""
+    """Print which public columns tell a sensitive value, and which rules have a condition that no record meets."""
     for each in analysis.analyses(False):
         with suppress(InputError):  # said where it is fitted, by the name of its block
-            for words in telling_words(each.selection, each.settings):
+            for words in telling_words(analysis.loaded, each.selection, each.settings):
                 print(f"! {words}", file=sys.stderr)
     for rule in idle(read_rules(rules), analysis.table.frame[list(analysis.settings.predictors)]):
         print(

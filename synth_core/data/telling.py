@@ -33,6 +33,18 @@ def is_multiple(predictor: pd.Series, values: Values) -> bool:
     return bool(np.ptp(z) > 0 and np.ptp(values) > 0 and 1 - abs(np.corrcoef(z, values)[0, 1]) < ALIKE)
 
 
+def of_column(column: pd.Series) -> pd.Series:
+    """A column of a table, of which cells may be missing, as the numbers or categories of a predictor."""
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+        return pd.Series(column.to_numpy(dtype=float, na_value=np.nan))
+    return (
+        column.reset_index(drop=True)
+        .astype("object")
+        .where(column.notna().to_numpy(), None)
+        .astype("category")
+    )
+
+
 def tells(predictor: pd.Series, values: Values, categorical: bool) -> Tells:
     """What a predictor tells of the sensitive values, in all records: a copy of them tells all, a grouping a range.
 

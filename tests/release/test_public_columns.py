@@ -196,3 +196,39 @@ def test_synthetic_numbers_have_the_decimal_sign_of_their_column():
     assert list(cells_of(np.array([14096.02]), pay, (), None)) == ["14096.02"]
     whole = Variable("visits", np.empty((0, 0)), None, True, None, 0)
     assert list(cells_of(np.array([3.0]), whole, (), comma)) == ["3"]
+
+
+@pytest.mark.stan
+def test_a_public_copy_of_a_sensitive_number_is_named_and_not_released(tmp_path, monkeypatch, capsys):
+    """Only as a predictor was it refused; as a public column it would have left beside the synthetic values."""
+    monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
+    table = pd.read_csv(io.StringIO(a_table(1)), sep=";")
+    table["yearly"] = 12 * table["wage"]
+    table["high"] = np.where(table["wage"] > 20, "yes", "no")
+    table.to_csv(tmp_path / "a.csv", index=False)
+    public = (Entry(column="yearly", kind="number", role="public"), Entry(column="high", role="public"))
+    (tmp_path / "book.json").write_text(Codebook(columns=public).to_json())
+    of = [
+        str(tmp_path / "a.csv"),
+        "--codebook",
+        str(tmp_path / "book.json"),
+        "--outcome",
+        "wage",
+        "--predictors",
+        "sex",
+    ]
+    quick = ["--draws", "1000", "--warmup", "300", "--mechanism"]
+    assert main(["compare", *of, *quick, "unweighted"]) == 0
+    err = capsys.readouterr().err
+    assert "! column 'yearly' tells 'wage' exactly or nearly" in err
+    assert "! column 'high' tells within which range each value of 'wage' lies" in err
+    plan = ["plan", *of, *quick, "censored", "--epsilon", "400", "--unit", "20", "--tuned-on", "historical",
+            "--series", "s", "--limit", "1000", "--reason", "r", "--decided-by", "d",
+            "--out", str(tmp_path / "plan.json")]  # fmt: skip
+    assert main(plan) == 0
+    capsys.readouterr()
+    apply = ["apply", str(tmp_path / "plan.json"), str(tmp_path / "a.csv"), "--out", str(tmp_path / "out")]
+    assert main(apply) == 2
+    assert "Column 'yearly' tells 'wage' exactly" in capsys.readouterr().err
+    assert main(["ledger", "show"]) == 0
+    assert "s: releases: 0, ε = 0" in capsys.readouterr().out

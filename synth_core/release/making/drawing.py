@@ -17,6 +17,7 @@ from synth_core.analysis.check.table_check import check_coded, coded
 from synth_core.analysis.engines import ENGINES
 from synth_core.analysis.fits import Progress
 from synth_core.analysis.risk_map import RiskMap
+from synth_core.analysis.selection import refuse_copies
 from synth_core.analysis.settings import Settings
 from synth_core.data.table import Table
 from synth_core.errors import FitError, InputError
@@ -169,6 +170,8 @@ class ReleaseRun:
         # A cache of its own: a killed run continues here, and nothing of the secret stays elsewhere.
         analysis = self._analysis(Cache(working_directory(request.id)))
         check_rounded(analysis, self.plan)
+        for each in analysis.analyses(self.plan.point.likelihood.anchors):
+            refuse_copies(self.table, each.selection, each.settings, self.plan.kept)
         self.source: Source = source_of(self.plan, analysis, analysis.run(self.plan.mechanism))
         end_noise(reserved)
         point = self.plan.point

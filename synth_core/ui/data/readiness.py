@@ -51,7 +51,7 @@ class Readiness:
     scales : str
         The models with the scales of their densities.
     telling : tuple of str
-        Which predictors tell a sensitive value or narrow it down, a sentence each.
+        Which public columns tell a sensitive value or narrow it down, a sentence each.
     """
 
     problems: dict[str, str]
@@ -102,7 +102,7 @@ def _found(browser: Browser) -> Readiness:
         except InputError as error:
             problems[str(s.weight) if f"weights in column '{s.weight}'" in str(error) else name] = str(error)
             continue
-        telling += telling_words(selection, settings)
+        telling += telling_words(table, selection, settings)
         for found, words in ((doubts, _doubt(table, settings)), (seen, _seen(table, settings))):
             if words:
                 found[name] = words
