@@ -23,6 +23,7 @@ from synth_core.experiments.studies.verdicts import Row
 from synth_core.experiments.studies.violins import panels
 from synth_core.replication.named_studies import NAMED_STUDIES, build
 from synth_core.system.backend.base import SerialBackend
+from synth_core.system.number_text import percent
 
 LIKE, COVERAGE = "like", "coverage"
 MAX_FITS = 5_000  # in the app; the command line has no such limit
@@ -93,12 +94,19 @@ def run_in_app(analysis: AnyAnalysis[Any], asked: StudyRequest) -> StudyAnswer:
     InputError
         If the study is unknown, needs a file, or is too large for the app.
     """
-    of_points = analysis, asked.mechanisms, asked.epsilons
+
+    # The bar is of the simulated databases: the fits before them filled it, and it fell to nothing.
+    def prepare(text: str, share: float) -> None:
+        done = f", {percent(share, 0)}" if share else ""
+        analysis.progress(f"Preparing the study: {text}{done}", 0.0)
+
+    before = analysis.reporting(prepare)
+    of_points = before, asked.mechanisms, asked.epsilons
     truth = None
     if asked.name == LIKE:
         study = study_like(*of_points, [analysis.settings.scale], asked.rows, asked.replicates)
     elif asked.name == COVERAGE:
-        analysis.progress("fitting the model that databases are simulated from", 0.0)
+        prepare("fitting the model that databases are simulated from", 0.0)
         study, truth = study_coverage(*of_points, asked.rows, asked.replicates)
     else:
         _, study = build(asked.name, None, open_table)
@@ -109,7 +117,7 @@ def run_in_app(analysis: AnyAnalysis[Any], asked: StudyRequest) -> StudyAnswer:
             f"{fits:,} results are too many for the app (at most {MAX_FITS:,}); on the command line: "
             f"python -m synth_core study {asked.name}"
         )
-    local = local_bounds(analysis, study) if asked.name == LIKE else {}
+    local = local_bounds(before, study) if asked.name == LIKE else {}
 
     def report(done: int, total: int, left: float) -> None:
         remaining = f", about {duration(left)} left" if np.isfinite(left) else ""

@@ -69,6 +69,18 @@ def test_intervals_of_databases_like_the_table(cache):
     assert found.rows[0].quantity == "Mean: confidential table"
 
 
+def test_the_bar_of_a_study_never_falls(cache):
+    """It is of the simulated databases: the fits before them filled it, and it fell to nothing."""
+    told = []
+    asked = StudyRequest("like", 2, 1, ("unweighted",), (5.0,), (100,))
+    run_in_app(analysis(cache, lambda text, share: told.append((text, share))), asked)
+    shares = [share for _, share in told]
+    assert shares == sorted(shares) and shares[-1] == 1
+    before = [text for text, share in told if "of 2 simulated" not in text]
+    assert before and all(text.startswith("Preparing the study: ") for text in before)
+    assert any(text.endswith(" %") for text in before)
+
+
 def test_a_stopped_study_keeps_what_was_finished(cache):
     asked = StudyRequest("like", 3, 1, ("unweighted",), (5.0,), (100,))
 
