@@ -30,7 +30,7 @@ from synth_core.errors import InputError
 from synth_core.mechanisms.bounds import Bounds
 from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.system import limits
-from synth_core.system.entries import get_or_compute
+from synth_core.system.entries import WAITING, get_or_compute
 
 Array = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ class Analysis(AnalysisContext):
             Result,
             self.result_key(mechanism),
             lambda: self._compute(mechanism),
-            lambda: self.progress("waiting for the same computation elsewhere", 0.0),
+            lambda: self.progress(WAITING, 0.0),
         )
         return replace(result, cached=cached)
 

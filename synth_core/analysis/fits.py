@@ -28,7 +28,7 @@ from synth_core.models.own.contract import require_contract
 from synth_core.models.own.target_check import require_target
 from synth_core.system import limits
 from synth_core.system.cache import Cache, content_key
-from synth_core.system.entries import get_or_compute
+from synth_core.system.entries import WAITING, get_or_compute
 from synth_core.system.plain_paths import plain
 
 Array = NDArray[np.float64]
@@ -432,7 +432,7 @@ class Fits:
         return [self.table.fingerprint, said, held]
 
     def _wait(self) -> None:
-        self.progress("waiting for the same computation elsewhere", 0.0)
+        self.progress(WAITING, 0.0)
 
 
 def _is_plain(weights: Array, censoring: Censoring | None) -> bool:

@@ -12,6 +12,8 @@ from synth_core.system.cache import Cache, Entry
 
 T = TypeVar("T")
 
+# What a caller of `get_or_compute` tells while another process holds the key.
+WAITING = "another run computes the same, and its result is taken as soon as it is there"
 
 _CONFIG = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 _adapters: dict[Any, TypeAdapter[Any]] = {}

@@ -23,7 +23,7 @@ from synth_core.release.report.audit_summary import FORMAT
 from synth_core.system import limits
 from synth_core.system.cache import content_key
 from synth_core.system.code_version import code_version
-from synth_core.system.entries import get_or_compute
+from synth_core.system.entries import WAITING, get_or_compute
 
 FROZEN, NONE = "frozen", "none"  # where weights come from, beside the current table
 CODE = ("experiments/audit", "release/plan/frozen_map.py")  # that decides a line
@@ -269,7 +269,7 @@ def _kept_line(
         AuditLine,
         key,
         lambda: _line(subject, mechanism, source, relation, asked, error),
-        lambda: subject.analysis.progress("waiting for the same audit elsewhere", 0.0),
+        lambda: subject.analysis.progress(WAITING, 0.0),
     )
     return line
 

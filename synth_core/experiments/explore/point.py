@@ -29,7 +29,7 @@ from synth_core.mechanisms.guarantees import WeightsFrom
 from synth_core.system import limits
 from synth_core.system.cache import content_key
 from synth_core.system.code_version import code_version
-from synth_core.system.entries import get_or_compute, read
+from synth_core.system.entries import WAITING, get_or_compute, read
 
 Array = NDArray[np.float64]
 
@@ -246,7 +246,7 @@ def run_point(
     whole = key_of_result(analysis.result_key(mechanism), settings, mechanism, count, extra, stream)
 
     def stored(key: str, make: Callable[[], MapPoint]) -> MapPoint:
-        waits = partial(analysis.progress, "waiting for the same computation elsewhere", 0.0)
+        waits = partial(analysis.progress, WAITING, 0.0)
         point, cached = get_or_compute(analysis.cache, MapPoint, key, make, waits)
         return replace(point, cached=cached)
 

@@ -31,7 +31,7 @@ from synth_core.experiments.rivals.registry import RIVALS, RivalSpec, all_asked
 from synth_core.experiments.rivals.rival_subprocess import make_in_subprocess
 from synth_core.system.cache import content_key
 from synth_core.system.code_version import code_version
-from synth_core.system.entries import get_or_compute
+from synth_core.system.entries import WAITING, get_or_compute
 
 Array = NDArray[np.float64]
 
@@ -213,7 +213,7 @@ def run_for_map(analysis: AnyAnalysis[Any], beside: MapRun) -> RivalRun:
         RivalRun,
         key,
         compute,
-        lambda: analysis.progress("waiting for the same computation elsewhere", 0.0),
+        lambda: analysis.progress(WAITING, 0.0),
     )
     return replace(run, cached=cached)
 

@@ -21,7 +21,7 @@ from synth_core.models.own.model import OwnProgram
 from synth_core.models.own.source import ProgramError
 from synth_core.system import limits
 from synth_core.system.cache import Cache, content_key
-from synth_core.system.entries import get_or_compute
+from synth_core.system.entries import WAITING, get_or_compute
 
 Progress = Callable[[str, float], None]
 
@@ -81,9 +81,7 @@ def check_contract(
         return report
 
     try:
-        report, _ = get_or_compute(
-            cache, ContractReport, key, compute, lambda: progress("waiting for the same check elsewhere", 0.0)
-        )
+        report, _ = get_or_compute(cache, ContractReport, key, compute, lambda: progress(WAITING, 0.0))
         return report
     except _Failed as failed:
         return failed.report
