@@ -266,7 +266,7 @@ def people(n=300):
     return Table("people", pd.DataFrame({"pay": pay, "sick": sick, "area": area, "w": np.ceil(200 / pay)}))
 
 
-SOURCE = Provenance("people", True, "2026-01-01", "numpy 2")
+SOURCE = Provenance("people", True, "2026-01-01")
 GIVEN = {"predictors": ("area",), "weight": "w", "epsilon": 2.0}
 
 

@@ -27,7 +27,7 @@ from tests.support.summaries import of_numbers, summary, with_numbers, with_vari
 MECHANISMS_SHOWN = ("unweighted", "weighted", "censored", "anchored", "range_averaged")
 NASTY = "</script><img src=x onerror=alert(1)>\u202e\x0b"
 SETTINGS = Settings(outcome="income", predictors=("age",), model="lognormal", epsilon=0.5, seed=4711)
-SOURCE = Provenance("canary-table.csv", True, "2026-11-23", "private synthesis 0.1.0")
+SOURCE = Provenance("canary-table.csv", True, "2026-11-23")
 
 
 def made_up(seed, settings=SETTINGS, mechanisms=MECHANISMS_SHOWN):

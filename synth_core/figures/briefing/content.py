@@ -79,12 +79,11 @@ class Chapter:
 
 @dataclass(frozen=True)
 class Provenance:
-    """The table, the day and the program that the numbers come from."""
+    """The table that the numbers come from, and the day."""
 
     table: str
     confidential: bool
     day: str
-    versions: str
 
 
 @dataclass(frozen=True)
@@ -173,7 +172,7 @@ def _title(source: Provenance, chapters: Sequence[Chapter], left_out: Sequence[s
     lines += [f"{each.name}: {each.note}" for each in chapters if each.note and not hidden]
     if left_out:
         lines.append(printable(f"Left out: {'; '.join(left_out)}.", limits.REASON_LENGTH))
-    lines.append(f"{source.day} · {source.versions}")
+    lines.append(f"Made with Private synthesis, {source.day}")
     return Page(f"Releasing synthetic {first.sensitive}", source.confidential and not hidden, tuple(lines))
 
 

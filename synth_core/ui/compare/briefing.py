@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import importlib.metadata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -23,7 +22,6 @@ from synth_core.ui.shared.subject import Subject
 from synth_core.ui.state import session
 
 POWERPOINT = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
-LIBRARIES = ("cmdstanpy", "numpy", "scipy")
 INSIDE, OUTSIDE = "Everything, for inside", "What may leave"
 
 
@@ -48,7 +46,7 @@ def briefing_menu(shown: Shown, subject: Subject) -> None:
         pinned, unseen = pinned_chapters(session.choices().scenarios) if shown.current else ([], [])
         if unseen:
             st.caption(session.plain(f"Left out: {'; '.join(unseen)}."))
-        source = Provenance(table.name, table.confidential, datetime.date.today().isoformat(), _versions())
+        source = Provenance(table.name, table.confidential, datetime.date.today().isoformat())
         now = present_chapter(shown, subject) if shown.current else None
 
         def pages() -> list[Page]:  # called later, and apart from the browser's choices
@@ -160,7 +158,3 @@ def with_present(pinned: Sequence[PinnedChapter], now: Chapter | None) -> list[C
         return chapters
     unpinned = "These settings" if not names else "Now" if "Now" not in names else "Now, not pinned"
     return [*chapters, replace(now, name=now.name or unpinned)]
-
-
-def _versions() -> str:
-    return ", ".join(f"{name} {importlib.metadata.version(name)}" for name in LIBRARIES)
