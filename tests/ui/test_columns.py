@@ -648,7 +648,7 @@ def test_what_was_seen_is_said_of_each_variable_that_it_is_true_of():
     below, zero = "some of its values are below zero", "some of its values are zero"
     said = _proposed(SimpleNamespace(seen={"pay": below, "food": zero, "rent": below}))
     assert f"Nothing is declared of pay, and {below}" in said
-    assert said.endswith(f"Likewise of rent. Nor of food, and {zero}.")
+    assert said.endswith(f"The same is true of rent. Of food nothing is declared either, and {zero}.")
 
 
 def order_page():

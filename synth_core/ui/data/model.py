@@ -77,8 +77,9 @@ def model_options(uses: frozenset[str]) -> None:
                 "knowledge of the variable.",
             )
         if "asinh_scale" in uses and session.choices().settings.transformation == "asinh":
+            part = "Half a" if family(session.choices().settings.model).asinh_within < 1 else "A"
             number(
-                "Scale of the asinh",
+                f"{part} typical value (scale of asinh)",
                 "settings.asinh_scale",
                 (1e-12, None),
                 help="About linear within this distance of zero, about a signed logarithm beyond. Best a round "

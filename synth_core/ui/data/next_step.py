@@ -238,8 +238,10 @@ def _proposed(ready: Readiness) -> str:
         return ""
     (name, seen), *others = ready.seen.items()
     likewise = [other for other, what in others if what == seen]
-    more = f" Likewise of {', '.join(likewise)}." if likewise else ""
-    more += "".join(f" Nor of {other}, and {what}." for other, what in others if what != seen)
+    more = f" The same is true of {', '.join(likewise)}." if likewise else ""
+    more += "".join(
+        f" Of {other} nothing is declared either, and {what}." for other, what in others if what != seen
+    )
     return (
         f" Nothing is declared of {name}, and {seen}: hence its model. Better say what is publicly known of it, under "
         f"Which model.{more}"
