@@ -150,6 +150,7 @@ def results(
         Why a mechanism has no numbers: a row of its own.
     """
     rows = []
+    unfit = [labels[s.mechanism] for s in summaries if _misfit(s.numbers)]
     for s in summaries:
         numbers, beside = s.numbers, guarantees[s.mechanism]
         hints = []
@@ -159,6 +160,10 @@ def results(
                 f"at most {limits.MAX_KHAT} is shown); the exact fit replaces it."
             )
         hints += [*_warnings(numbers), *beside.get("hints", ())]
+        if unfit and numbers.point.likelihood.samples and labels[s.mechanism] not in unfit:
+            hints.append(
+                f"it has the model that does not fit under {unfit[0]}: a part of its error is the model's."
+            )
         row = row_head(s, labels) | {
             "guarantee": {k: beside[k] for k in ("label", "strength", "lines")},
             "sentence": beside["sentence"],
