@@ -190,7 +190,9 @@ def test_the_rows_say_role_model_and_share(monkeypatch):
     assert list(rows)[:4] == ["income", "degree", "wt", "hh"]  # those in use stand first
     assert rows["income"]["model"] == "1. Two-part regression" and rows["income"]["share"] == "60"
     assert rows["degree"]["equal"] == "40" and rows["degree"]["may_be_missing"] is True
-    assert rows["income"]["declared"] == "0 to 1,000,000" and rows["degree"]["declared"] == "3 categories"
+    assert (
+        rows["income"]["declared"] == "0 to 1,000,000" and rows["degree"]["declared"] == "3\u00a0categories"
+    )
     assert rows["age"]["share"] is None and rows["age"]["role"] == "not used"
     blocks = {block.name: block for block in app.session_state["now"].choices.whole}
     assert blocks["income"].share == 0.6 and blocks["degree"].missing == ()

@@ -220,7 +220,7 @@ def _declared(entry: Entry | None, block: Block | None) -> str:
     options = {} if block is None else block.options
     categories = options.get("categories") or (() if entry is None else entry.categories)
     bounds = options.get("bounds") or (None if entry is None else entry.bounds)
-    parts = [f"{len(categories)} categories"] if categories else []
+    parts = [f"{len(categories)}\u00a0categories"] if categories else []
     if bounds is not None:
         parts.append(BETWEEN.join(declared(end) for end in bounds))
     if entry is None:
