@@ -23,6 +23,12 @@ def test_formulas_are_set(new_page):
           .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"""
     )
     assert wider == []
+    page.set_viewport_size({"width": 390, "height": 844})  # a phone's page cuts what is wider
+    page.wait_for_timeout(300)
+    ends = (
+        "() => [...document.querySelectorAll('.stMarkdown table')].map(e => e.getBoundingClientRect().right)"
+    )
+    assert max(page.evaluate(ends)) <= 390
 
 
 def test_it_is_found_in_the_navigation_and_its_contents_lead_on(new_page):
