@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from synth_core.analysis.combining import RULES
 from synth_core.experiments.studies.covered import Covered
 from synth_core.figures.palette import color
 from synth_core.figures.parts import FAINT, Figure, axis, figure, legend_above, scatter, shown, table
 from synth_core.system.number_text import signed
 
+OTHER_RULES = [rule for rule in RULES if rule != "u"]
+LINE = 18  # pixels of a mechanism's dots: closer ones lie in each other
+NONE = "–"  # of a rule that is not known, or cannot be used
 BAND = (93, 97)  # what is called right, in 100 intervals
 
 
@@ -17,7 +21,7 @@ def coverage_figure(covered: list[Covered]) -> Figure:
     traces, rows = [], []
     for place, where in enumerate(points):
         mine = [each for each in covered if each.where == where]
-        shift = 0.5 * (0.5 - (place + 0.5) / len(points))
+        shift = 0.8 * (0.5 - (place + 0.5) / len(points))
         at = [titles.index(each.title) + shift for each in mine]
         look = color(mine[0].mechanism)
         for rule, symbol in (("u", "circle-open"), (mine[0].rule, "circle")):
@@ -50,6 +54,8 @@ def coverage_figure(covered: list[Covered]) -> Figure:
                 f"{each.factor:.2f}",
                 f"{100 * each.with_factor:.0f}",
                 signed(each.bias, 2),
+                f"{100 * each.own:.0f}",
+                *(f"{100 * each.held[rule]:.0f}" if rule in each.held else NONE for rule in OTHER_RULES),
             ]
             for each in mine
         ]
@@ -67,7 +73,7 @@ def coverage_figure(covered: list[Covered]) -> Figure:
         "line": {"width": 0},
         "layer": "below",
     }
-    return figure(
+    made = figure(
         "coverage",
         "Intervals: how many of 100 hold what is true",
         "95 are promised; the band is 93 to 97. A filled dot is the mechanism's combining rule, a ring what software "
@@ -90,18 +96,23 @@ def coverage_figure(covered: list[Covered]) -> Figure:
                 "Rule",
                 "Errors × software's",
                 "With that factor",
-                "Bias",
+                "Bias, in standard errors",
+                "Confidential table",
+                *OTHER_RULES,
             ],
             rows,
         ),
-        "; ".join(f"{row[1]}, {row[0].lower()}: {row[3]} of 100" for row in rows[:8]),
+        "; ".join(
+            f"{row[1]}, {row[0].lower()}: {row[2] if row[3] == NONE else row[3]} of 100" for row in rows[:8]
+        ),
     )
+    return made | {"height": 130 + LINE * len(titles) * len(points)}
 
 
 def _cells(each: Covered) -> list[str]:
     held = {rule: f"{100 * share:.0f}" for rule, share in each.held.items()}
     return [
         held["u"],
-        held[each.rule] if each.known else "–",
+        held[each.rule] if each.known else NONE,
         each.rule if each.known else "none known",
     ]

@@ -395,24 +395,28 @@ def test_errors_are_never_said_to_be_less_than_they_are(factor):
 
 def test_coverage_in_words_and_as_a_figure():
     both = covered("measured", "u + b", True) + covered("weighted", "u", False, 3.2)
-    first, second, last = coverage_in_words(both, 40)
+    first, second, rules, last = coverage_in_words(both, 40)
     by = [
         make_settings(outcome="x", model="lognormal", weight="w", accuracy_of=of)
         for of in ("sample", "population")
     ]
-    assert "whatever its survey weight w" in coverage_in_words(both, 40, estimates_words(by[0]))[2]
-    assert "of the population, by w" in coverage_in_words(both, 40, estimates_words(by[1]))[2]
+    assert "whatever its survey weight w" in coverage_in_words(both, 40, estimates_words(by[0]))[3]
+    assert "of the population, by w" in coverage_in_words(both, 40, estimates_words(by[1]))[3]
     assert first == (
         "Measured: of 100 intervals at 95 %, these hold what is true: 96 of means, 96 of regression coefficients "
         "(put together by u + b)."
     )
+    assert rules.startswith("A rule gives")  # "u + b" stood alone
+    assert len(coverage_in_words(both[2:], 40)) == 2  # where no rule is known there is none to be explained
     assert "80 of means" in second and "no rule is known" in second
-    assert "up to 3.2 times what software says, and multiplied by its factor 94, 94 hold" in second
+    assert "up to 3.2 times what software says; with these factors, in the same order, 94, 94 hold" in second
     assert last == "From 40 simulated databases: the Monte Carlo error of each number is at most 3."
     figure = coverage_figure(both)
     rows = figure["table"]["rows"]
     assert rows[0][:5] == ["Mean", "Measured", "80", "96", "u + b"]
     assert rows[2][3:5] == ["–", "none known"]
+    named = dict(zip(figure["table"]["columns"], rows[0], strict=True))
+    assert named["u + b"] == "96" and named["Confidential table"] == "95"
     assert len(figure["traces"]) == 4  # ring and dot, ring alone, and the legend's ring
 
 

@@ -29,6 +29,10 @@ CLASSES = {
     "q90": "90th percentile",
     "slope": "Regression coefficients",
 }
+RULES_SAID = (
+    "A rule gives the variance of an estimate from m data sets: u is the mean of the variances that ordinary software "
+    "gives for them, b the variance between their estimates."
+)
 NORMAL_95 = float(stats.norm.isf(0.025))
 
 
@@ -154,14 +158,15 @@ def coverage_in_words(covered: Sequence[Covered], replicates: int, whose: str = 
             f"put together by {first.rule}"
             if first.known
             else "as software gives them: no rule is known to hold; the errors are up to "
-            f"{ceiling(largest, 1)} times what software says, and multiplied by its factor "
+            f"{ceiling(largest, 1)} times what software says; with these factors, in the same order, "
             f"{', '.join(f'{100 * each.with_factor:.0f}' for each in mine)} hold"
         )
         sentences.append(f"{where}: of 100 intervals at 95 %, these hold what is true: {held} ({how}).")
     error = 100 * max((max(each.errors[each.rule], each.with_factor_error) for each in covered), default=0.0)
+    named = RULES_SAID if any(each.known for each in covered) else ""
     return [
         *sentences,
-        *filter(None, [whose]),
+        *filter(None, [named, whose]),
         f"From {replicates} simulated databases: the Monte Carlo error of each number is at most {math.ceil(error)}.",
     ]
 

@@ -175,8 +175,11 @@ def show_run(run_kind: str, run: BackgroundRun) -> None:
     if answer.words:
         st.info("  \n".join(session.plain(line) for line in answer.words), icon=":material/fact_check:")
     st.caption(session.plain(" · ".join(rest)))
+    found = as_table(answer.rows)
     if answer.covered:
-        board([], [coverage_figure(answer.covered)], f"coverage{run.jobs[0].key[:12]}", False)
+        made = coverage_figure(answer.covered)
+        board([], [made], f"coverage{run.jobs[0].key[:12]}", False)
+        found = pd.DataFrame(made["table"]["rows"], columns=made["table"]["columns"])
     measures = [m for m, violins in answer.violins.items() if violins]
     if measures:
         measure = st.segmented_control(
@@ -196,7 +199,7 @@ def show_run(run_kind: str, run: BackgroundRun) -> None:
             )
             violins = [v for v in violins if v.case == case]
         board([], [study_figure(violins, measure)], f"study{run.jobs[0].key[:12]}{measure}{case}", False)
-    st.dataframe(as_table(answer.rows), hide_index=True, height=420)
+    st.dataframe(found, hide_index=True, height=420)
 
 
 def _say_age(run: BackgroundRun) -> None:
@@ -220,4 +223,5 @@ def as_table(rows: list[Row]) -> pd.DataFrame:
     frame["error"] = ["" if row.error is None else f"{row.error:.3g}" for row in rows]
     if set(frame["verdict"]) == {"shown"}:
         frame = frame.drop(columns=["verdict", "reason", "published"])
+        names["ours"] = "Found"
     return frame.rename(columns=names)
