@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from synth_core.analysis.any_analysis import AnyAnalysis
 from synth_core.analysis.summary import Density, FiveNumbers, density, five_numbers
 from synth_core.data.table import open_table
@@ -120,7 +118,7 @@ def run_in_app(analysis: AnyAnalysis[Any], asked: StudyRequest) -> StudyAnswer:
     local = local_bounds(before, study) if asked.name == LIKE else {}
 
     def report(done: int, total: int, left: float) -> None:
-        remaining = f", about {duration(left)} left" if np.isfinite(left) else ""
+        remaining = f", about {duration(left)} left" if left > 0 else ""  # NaN: not known yet
         analysis.progress(f"{done:,} of {total:,} simulated databases{remaining}", done / total)
 
     outcome = run_study(study, asked.replicates, asked.seed, SerialBackend(), analysis.cache, report)

@@ -76,6 +76,7 @@ def test_the_bar_of_a_study_never_falls(cache):
     run_in_app(analysis(cache, lambda text, share: told.append((text, share))), asked)
     shares = [share for _, share in told]
     assert shares == sorted(shares) and shares[-1] == 1
+    assert told[-1][0] == "2 of 2 simulated databases"  # "about 1 s left" stood there
     before = [text for text, share in told if "of 2 simulated" not in text]
     assert before and all(text.startswith("Preparing the study: ") for text in before)
     assert any(text.endswith(" %") for text in before)
