@@ -23,7 +23,9 @@ def covers_nothing(page, name):
     strip = page.locator(".st-key-tour_strip").bounding_box()
     assert part["top"] >= strip["y"] + strip["height"] > 0, (name, part, strip)
     assert part["top"] < 800, (name, part)
-    others = page.locator(".stMainBlockContainer :is(.board, .stForm, .stDataFrame, .st-key-header)").all()
+    others = page.locator(
+        ".stMainBlockContainer :is(.board, .stForm, .stDataFrame, .stTable, .st-key-header)"
+    ).all()
     for box in filter(None, (other.bounding_box() for other in others)):
         assert box["y"] >= strip["y"] + strip["height"] or box["y"] + box["height"] <= strip["y"], name
 

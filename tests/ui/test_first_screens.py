@@ -75,7 +75,7 @@ def test_robustness_begins_with_what_is_claimed_today():
     at = AppTest.from_function(claimed).run(timeout=30)
     assert not at.exception
     assert at.markdown[0].value == "**What is claimed today**"
-    assert list(at.dataframe[0].value["Mechanism"]) == ["Unweighted", "Weighted"]
+    assert list(at.table[0].value.index) == ["Unweighted", "Weighted"]
 
 
 def expected():

@@ -12,7 +12,7 @@ from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.ui.find_settings import goal
 from synth_core.ui.find_settings.controls import COARSE
 from synth_core.ui.find_settings.goal import asked_by_rule
-from synth_core.ui.find_settings.view import ROOM, _whole_answers
+from synth_core.ui.find_settings.view import ROOM, _whole, _whole_answers
 from synth_core.ui.state.first_choices import first_choices
 
 COMPARED = ("unweighted", "weighted", "anchored")
@@ -87,6 +87,12 @@ def test_no_answer_is_cut():
     assert shown.startswith(texts[0]) and shown.endswith("4 more under All answers.")
     assert len(shown) < ROOM + 60
     assert _whole_answers(["x" * 900]) == "x" * 900
+
+
+def test_a_number_stands_beside_its_unit():
+    """A line of the panel ended in 5.3, and the next one began with % high."""
+    shown = _whole("ε = 2, 5.3 % high, 3 points, 20 pointers").replace("\\", "")
+    assert shown == "ε\u00a0=\u00a02, 5.3\u00a0% high, 3\u00a0points, 20 pointers"
 
 
 def test_a_rule_s_epsilon_is_divided_by_the_data_sets_that_are_charged(monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pandas as pd
@@ -325,8 +326,9 @@ def _whole_answers(texts: list[str]) -> str:
 
 
 def _whole(text: str) -> str:
-    """Safe text whose equations do not break across lines."""
-    return session.plain(text).replace(" = ", "\u00a0=\u00a0")
+    """Safe text whose equations, and numbers of percent or points, do not break across lines."""
+    unbroken = session.plain(text).replace(" = ", "\u00a0=\u00a0")
+    return re.sub(r"(?<=\d) (?=%|points\b)", "\u00a0", unbroken)
 
 
 def _answers_table(answers: list[TuningAnswer], measure: str) -> pd.DataFrame:
@@ -381,7 +383,7 @@ def _panel(point: PointSummary | None, measure: str) -> None:
             for m in point.bands
             if m.startswith(named)
         }
-        st.caption("  \n".join(f"{name}: {session.plain(text)}" for name, text in rows.items()))
+        st.caption("  \n".join(f"{name}: {_whole(text)}" for name, text in rows.items()))
         if not usable(point, measure):
             st.warning("Not for use: " + session.plain("; ".join(point.problems) or "no finite error"))
         if st.button(

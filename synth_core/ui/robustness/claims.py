@@ -20,7 +20,7 @@ def show() -> None:
     rows = [_row(key, numbers) for key, numbers in known().items()]
     if rows:
         st.markdown("**What is claimed today**")
-        st.dataframe(pd.DataFrame(rows), hide_index=True)
+        st.table(pd.DataFrame(rows).set_index("Mechanism").map(session.plain))
 
 
 def known() -> dict[str, ResultNumbers | None]:

@@ -231,7 +231,8 @@ function draw(state) {
       if (/^[xy]axis/.test(name)) layout[name] = { gridcolor: grid, linecolor: grid, zerolinecolor: text, zerolinewidth: 1, ...layout[name] };
       const title = layout[name].title;
       const wide = 0.55 * (title?.font?.size ?? 1.2 * layout.font.size) * (title?.text?.length ?? 0);
-      if (name.startsWith('y') && wide > 0.75 * card.plot.clientHeight) layout[name].title = { ...title, text: halved(title.text) };
+      const room = name.startsWith('y') ? 0.75 * card.plot.clientHeight : 0.8 * card.plot.clientWidth;
+      if (wide > room) layout[name].title = { ...title, text: halved(title.text) };
     }
     layout = staggered(layout, card.plot.clientWidth);
     card.plot.setAttribute('aria-label', `${figure.title}. ${figure.alt}`);
