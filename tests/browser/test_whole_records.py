@@ -45,6 +45,15 @@ def test_marital_status_beside_income(new_page):
     decided_and_presented(page)
 
 
+LIE_IN_EACH_OTHER = """() => {
+  const shown = [...document.querySelectorAll('.board.presenting .plot')].find(e => e.checkVisibility());
+  const boxes = (what) => [...shown.querySelectorAll(what)].map(e => e.getBoundingClientRect());
+  const [plot] = boxes('.nsewdrag'), [legend] = boxes('.legend');
+  const numbers = boxes('.cbaxis text').sort((a, b) => a.top - b.top);
+  const torn = numbers.slice(1).map((each, i) => each.top < numbers[i].bottom - 2);
+  return legend ? [legend.bottom > plot.top && legend.left < plot.right, ...torn] : torn; }"""
+
+
 def decided_and_presented(page):
     """A rule over all variables, a scenario, the presenter and one record."""
     open_panel(page, "Rule")
@@ -73,6 +82,13 @@ def decided_and_presented(page):
     expect(page.locator(".stage-note")).to_contain_text("Rule: ")
     page.keyboard.press("ArrowRight")
     expect(page.locator(".stage-title")).to_have_text("Synthetic inc, marr")
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    found = []
+    for _ in range(4):  # the first time that each is seen
+        page.keyboard.press("ArrowDown")
+        page.wait_for_timeout(500)
+        found += page.evaluate(LIE_IN_EACH_OTHER)
+    assert len(found) > 2 and not any(found), found  # legends, and the numbers of a scale of colors
     page.keyboard.press("Escape")
     settled(page)
     fill(page, "Record inspector", "3")

@@ -235,8 +235,11 @@ function draw(state) {
       if (wide > room) layout[name].title = { ...title, text: halved(title.text) };
     }
     layout = staggered(layout, card.plot.clientWidth);
+    // A figure that was hidden is drawn in its room at once: enlarged afterwards its legend stood in the plot.
+    if (state.presenting && card.plot.clientHeight) layout = { ...layout, width: card.plot.clientWidth, height: card.plot.clientHeight };
+    const traces = lifted(state, themed(figure.traces, colors));
     card.plot.setAttribute('aria-label', `${figure.title}. ${figure.alt}`);
-    working(card, window.Plotly.react(card.plot, lifted(state, themed(figure.traces, colors)), layout,
+    working(card, window.Plotly.react(card.plot, state.presenting ? longerScales(traces, stageSize()) : traces, layout,
       // Named one by one: plotly.js also has buttons that send a chart to its makers.
       { displaylogo: false, responsive: false, displayModeBar: state.presenting ? false : 'hover',
         modeBarButtons: [['zoom2d', 'pan2d', 'resetScale2d', 'toImage']] }));

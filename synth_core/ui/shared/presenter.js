@@ -172,6 +172,11 @@ function enlarged(layout, size) {
   return found;
 }
 
+// A scale of colors grows with what is written beside it.
+function longerScales(traces, size) {
+  return traces.map((each) => (each.colorbar ? { ...each, colorbar: { ...each.colorbar, len: each.colorbar.len * size / 12 } } : each));
+}
+
 function stageSize() {
   if (window.innerWidth <= 700) return ON_A_PHONE;
   return Math.max(SMALLEST, Math.min(0.0115 * window.innerWidth, 0.0205 * window.innerHeight));
