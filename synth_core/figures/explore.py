@@ -226,7 +226,13 @@ def map_figure(
     logs = [", log scale" if a.get("type") == "log" else "" for a in (x_axis, y_axis)]
     name = measure_label(measure).replace("the distribution functions", "distributions")
     sets = in_which_sets(map(find_mechanism, order)) if order else "of one data set"
-    legends, height = _legends(len(best), len(order) + bool(answers), len({band.who for band in others}))
+    legends, height = _legends(
+        len(best), len(order) + bool(answers) + len(targets), len({band.who for band in others})
+    )
+    for target in targets:  # named in the legend: a label at the line lay under the dots
+        line = {"color": TEXT, "width": 1.5, "dash": "dot"}
+        goal = f"target {value_text(measure, target / percent)}"
+        traces.append(scatter(list(_ends(x_axis)), [target, target], name=goal, line=line))
     layout: Layout = {
         "xaxis": axis(f"Privacy loss ε {sets}{logs[0]} (smaller is more private)", **x_axis),
         "yaxis": axis(f"{name}{unit}{logs[1]}", **y_axis),
@@ -235,15 +241,6 @@ def map_figure(
     }
     for side in ("xaxis", "yaxis"):
         layout[side]["title"]["font"] = {"size": 14}
-    if targets:
-        at = {"xref": "paper", "x0": 0, "x1": 1, "y0": targets[0], "y1": targets[0]}
-        layout["shapes"] = [{"type": "line", "line": {"color": TEXT, "width": 1, "dash": "dot"}} | at]
-        words = {
-            "text": f"target {value_text(measure, targets[0] / percent)}",
-            "y": math.log10(targets[0]) if y_axis.get("type") == "log" else targets[0],
-        }
-        place = {"xref": "paper", "x": 1, "xanchor": "right", "yanchor": "bottom", "showarrow": False}
-        layout["annotations"] = [words | place]
     on_frontier = {p.id for kept in best.values() for p in kept}
     rows = [
         [

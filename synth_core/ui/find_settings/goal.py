@@ -27,7 +27,7 @@ from synth_core.ui.state.choices import Choices, ExploreChoices
 QUESTIONS = {
     "accuracy": "Least ε for this accuracy",
     "epsilon": "Best accuracy for this ε",
-    "same": "Best accuracy at the ε of another mechanism",
+    "same": "Best accuracy at another's ε",
 }
 MEASURES = {
     ECDF_MAX: "Largest difference of distributions",
@@ -41,7 +41,7 @@ DIFFERENCES = (0.1, 100.0)  # that may be asked for, in percentage points
 
 def choose_goal(asked: MapRequest) -> Target | EpsilonTarget:
     """What is to be reached, and the button that starts the search."""
-    a, b, c, d, e = st.columns([4, 4, 2.2, 2.2, 3], gap="small", vertical_alignment="bottom")
+    a, b, c, d, e = st.columns([3.7, 4.4, 2.2, 2.2, 2.9], gap="small", vertical_alignment="bottom")
     with a:
         pick(
             "selectbox",

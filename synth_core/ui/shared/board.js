@@ -200,6 +200,7 @@ function halved(text) {
   return `${text.slice(0, at)}<br>${text.slice(at + 1)}`;
 }
 
+const NARROW = 500;
 const BESIDE_MAPS = 110;  // pixels of a row's names and the scale of colours, beside the margins
 
 // Names over maps side by side stand in as many lines, one above the other, as keep neighbours apart.
@@ -237,7 +238,9 @@ function draw(state) {
     layout = staggered(layout, card.plot.clientWidth);
     // A figure that was hidden is drawn in its room at once: enlarged afterwards its legend stood in the plot.
     if (state.presenting && card.plot.clientHeight) layout = { ...layout, width: card.plot.clientWidth, height: card.plot.clientHeight };
-    const traces = lifted(state, themed(figure.traces, colors));
+    // Legends one over the other have room for three names in a line: on a phone there is one of all.
+    const one = card.plot.clientWidth < NARROW ? { legend: 'legend' } : {};
+    const traces = lifted(state, themed(figure.traces, colors)).map((each) => (each.legend ? { ...each, ...one } : each));
     card.plot.setAttribute('aria-label', `${figure.title}. ${figure.alt}`);
     working(card, window.Plotly.react(card.plot, state.presenting ? longerScales(traces, stageSize()) : traces, layout,
       // Named one by one: plotly.js also has buttons that send a chart to its makers.
