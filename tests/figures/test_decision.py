@@ -45,6 +45,18 @@ def plan(tmp_path_factory):
     return make_plan(analysis, results["measured_laplace"], decision)[0]
 
 
+def test_an_axis_is_named_in_short_and_numbers_of_low_bars_stand_above_them(plan):
+    """The axis "ε in each released data set (of ..." was cut at both ends, and a 1 lay on its side in its bar."""
+    [page] = [each for each in decision_record(plan) if each.title.startswith("Privacy")]
+    title = page.figure["layout"]["yaxis"]["title"]["text"]
+    assert title.startswith("ε in ") and "(" not in title
+    assert page.chart.y_label.startswith(title) and (
+        page.chart.y_label == title or page.lines[1] == f"{page.chart.y_label}."
+    )
+    [bars] = page.figure["traces"]
+    assert bars["textangle"] == 0 and bars["textposition"] == "outside"
+
+
 def test_a_plan_keeps_what_it_was_chosen_against(plan):
     again = parse_plan(plan.canonical().encode())
     assert again == plan and [each.chosen for each in again.alternatives] == [False, True, False]

@@ -181,7 +181,7 @@ def _bars(  # a page with its chart twice
     internal: bool,
     words: Callable[[float], str] = lambda value: f"{value:.3g}",
 ) -> Page:
-    texts = [words(value) for value in values]
+    texts, short = [words(value) for value in values], label.partition(" (of ")[0]
     chart = Chart("bars", title, reading, "", label, (Series(label, "#1d4ed8", (), tuple(values)),), names)
     trace = {
         "type": "bar",
@@ -189,6 +189,9 @@ def _bars(  # a page with its chart twice
         "y": values,
         "marker": {"color": [color(each.mechanism) for each in shown]},
         "text": texts,
+        "textangle": 0,
+        "textposition": "outside",  # in a low bar it stood upright
+        "cliponaxis": False,
         "hovertemplate": "%{x}: %{text}<extra></extra>",
     }
     rows = [list(row) for row in zip(names, texts, strict=True)]
@@ -197,11 +200,15 @@ def _bars(  # a page with its chart twice
         title,
         reading,
         [trace],
-        {"xaxis": axis("", type="category"), "yaxis": axis(label, rangemode="tozero")},
+        {
+            "xaxis": axis("", type="category"),
+            "yaxis": axis(short, rangemode="tozero"),
+        },
         table(["", label], rows),
         "; ".join(": ".join(row) for row in rows),
     )
-    return Page(title, internal, (reading,), chart=chart, figure=made)
+    lines = (reading,) if short == label else (reading, f"{label}.")  # an axis has no room for all of it
+    return Page(title, internal, lines, chart=chart, figure=made)
 
 
 def _promise(plan: Plan) -> Page:
