@@ -162,7 +162,7 @@ def results(
         hints += [*_warnings(numbers), *beside.get("hints", ())]
         if unfit and numbers.point.likelihood.samples and labels[s.mechanism] not in unfit:
             hints.append(
-                f"it has the model that does not fit under {unfit[0]}: a part of its error is the model's."
+                f"it has the model that does not fit under {unfit[0]}: a part of its error may be the model's."
             )
         row = row_head(s, labels) | {
             "guarantee": {k: beside[k] for k in ("label", "strength", "lines")},
