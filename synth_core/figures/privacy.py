@@ -90,8 +90,8 @@ def _of_epsilon(shown: list[ResultSummary], labels: dict[str, str]) -> str:
     ]
     if not set_apart:
         return " ε = 2Δ."
-    of = "" if len(set_apart) == len(shown) else f"ε = 2Δ, but of {', '.join(set_apart)}: "
-    return f" {of}ε is what was set, and pays for more than this fit or is not used up by it."
+    where = "" if len(set_apart) == len(shown) else f"ε = 2Δ, but for {', '.join(set_apart)} "
+    return f" {where}ε is what was set: it pays for more than this fit, or the fit does not use all of it."
 
 
 def bounds_figure(

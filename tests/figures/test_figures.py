@@ -296,7 +296,9 @@ def test_a_model_that_does_not_fit_is_named_beside_what_leaves_it_as_it_is(summa
     of_model = [each for each in others if MECHANISMS[each.mechanism].likelihood.samples]
     for each in others:  # who reads a row below it has to know too
         told = hints(0.31, [bare, each])[1:]
-        shared = ["it has the model that does not fit under Unweighted: a part of its error may be the model's."]
+        shared = [
+            "it has the model that does not fit under Unweighted: a part of its error may be the model's."
+        ]
         assert told == (shared if each in of_model else [])
     few = with_variable(bare, n_records=100, n_zero_weight=0)
     assert not hints(0.15, [few]) and hints(0.25, [few])  # two samples of 100 are up to 0.19 apart by chance
@@ -461,5 +463,5 @@ def test_the_caption_of_bounds_says_two_delta_only_where_it_is_so(summaries):
     labels = {s.mechanism: f"M{i}" for i, s in enumerate(chosen)}
     assert bounds_figure(chosen, labels)["reading"].endswith("Lower is more private. ε = 2Δ.")
     chosen[1] = with_numbers(chosen[1], lipschitz_bound=0.1, epsilon=1.0)
-    assert "ε = 2Δ, but of M1: ε is what was set" in bounds_figure(chosen, labels)["reading"]
+    assert "ε = 2Δ, but for M1 ε is what was set" in bounds_figure(chosen, labels)["reading"]
     assert "2Δ" not in bounds_figure(chosen[1:], labels)["reading"]

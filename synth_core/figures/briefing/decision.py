@@ -160,11 +160,10 @@ def _epsilon_page(shown: list[Alternative], internal: bool) -> Page:
 def _error_page(shown: list[Alternative], internal: bool, whose: str) -> Page:
     reading = "How far the distribution of the variable that is furthest off is off. Short bars are accurate."
     reading = f"{reading} {whose}".rstrip()
-    values = [100 * max(each.off.values(), default=0.0) for each in shown]
+    values = [float(points_at_most(max(each.off.values(), default=0.0))) for each in shown]
     names = tuple(map(_marked, shown))
-    return _bars(
-        "Accuracy: the worst variable of each", reading, "Off by (points)", names, shown, values, internal
-    )
+    title = "Accuracy: the worst variable of each"
+    return _bars(title, reading, "Off by (points)", names, shown, values, internal, "{:.1f}".format)
 
 
 def _marked(each: Alternative) -> str:
@@ -179,7 +178,7 @@ def _bars(  # a page with its chart twice
     shown: list[Alternative],
     values: list[float],
     internal: bool,
-    words: Callable[[float], str] = lambda value: f"{value:.3g}",
+    words: Callable[[float], str],
 ) -> Page:
     texts, short = [words(value) for value in values], label.partition(" (of ")[0]
     chart = Chart("bars", title, reading, "", label, (Series(label, "#1d4ed8", (), tuple(values)),), names)
