@@ -14,7 +14,7 @@ from synth_core.data.design import DesignTransform, Selection, select
 from synth_core.data.presence import missing_name, of_presence
 from synth_core.data.rules import Rule, read_rules
 from synth_core.data.table import Table
-from synth_core.data.telling import Tells, is_multiple, of_column, tells
+from synth_core.data.telling import Tells, is_multiple, tells
 from synth_core.errors import InputError
 
 
@@ -59,16 +59,12 @@ def telling_words(table: Table, selection: Selection, settings: Settings) -> lis
 def kept_beside(
     table: Table, selection: Selection, settings: Settings
 ) -> Iterator[tuple[str, pd.Series, NDArray[np.float64]]]:
-    """Each public column that is kept and no predictor, and the outcome beside it, where neither is missing."""
-    s, values = settings, selection.records.outcome
-    if of_presence(s.outcome, s.outcome_categories):
+    """Each public column that is kept and no predictor, and the outcome beside it."""
+    if of_presence(settings.outcome, settings.outcome_categories):
         return
-    for name in dict.fromkeys((*table.public_columns, *s.public_columns)):
-        if name not in (*s.predictors, s.outcome):
-            column = of_column(table.frame[name][selection.complete])
-            there = column.notna().to_numpy()
-            if there.any():
-                yield name, column[there], values[there]
+    for name in dict.fromkeys((*table.public_columns, *settings.public_columns)):
+        if name not in (*settings.predictors, settings.outcome):
+            yield name, table.frame[name][selection.complete], selection.records.outcome
 
 
 def refuse_copies(table: Table, selection: Selection, settings: Settings, kept: Sequence[str]) -> None:

@@ -25,48 +25,48 @@ class Tells(Enum):
     EXACTLY = 2
 
 
-def is_multiple(predictor: pd.Series, values: Values) -> bool:
+def is_multiple(column: pd.Series, values: Values) -> bool:
     """Whether numbers are those of the sensitive variable, in another unit or counted from another point."""
-    if isinstance(predictor.dtype, pd.CategoricalDtype):
+    if not _are_numbers(column):
         return False
-    z = predictor.to_numpy(float)
-    return bool(np.ptp(z) > 0 and np.ptp(values) > 0 and 1 - abs(np.corrcoef(z, values)[0, 1]) < ALIKE)
+    z = column.to_numpy(dtype=float, na_value=np.nan)
+    there = ~np.isnan(z)
+    z, x = z[there], values[there]
+    return bool(len(z) and np.ptp(z) > 0 and np.ptp(x) > 0 and 1 - abs(np.corrcoef(z, x)[0, 1]) < ALIKE)
 
 
-def of_column(column: pd.Series) -> pd.Series:
-    """A column of a table, of which cells may be missing, as the numbers or categories of a predictor."""
-    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-        return pd.Series(column.to_numpy(dtype=float, na_value=np.nan))
-    return (
-        column.reset_index(drop=True)
-        .astype("object")
-        .where(column.notna().to_numpy(), None)
-        .astype("category")
-    )
+def tells(column: pd.Series, values: Values, categorical: bool) -> Tells:
+    """What a public column tells of the sensitive values, in all records: a copy of them tells all, a grouping a range.
 
-
-def tells(predictor: pd.Series, values: Values, categorical: bool) -> Tells:
-    """What a predictor tells of the sensitive values, in all records: a copy of them tells all, a grouping a range.
-
-    A copy may be in another unit, on another scale or rounded; or the sensitive value is a function of the predictor,
+    A copy may be in another unit, on another scale or rounded; or the sensitive value is a function of the column,
     as a band of age is of age. A grouping is the reverse: each of its values has a range of the sensitive ones to
     itself, or some of their categories.
 
     Parameters
     ----------
-    predictor : Series of shape (n,)
-        Numbers or a categorical, none missing.
+    column : Series of shape (n,)
+        Numbers or categories; where it is missing nothing is looked at.
     values : array of shape (n,)
-        Of the sensitive variable.
+        Of the sensitive variable, none missing.
     categorical : bool
         Whether these are codes of categories.
     """
-    number = not isinstance(predictor.dtype, pd.CategoricalDtype)
-    z = predictor.to_numpy(float) if number else predictor.cat.codes.to_numpy(float)
-    look = _of_category if categorical else _of_number
-    if len(z) > FIRST and look(z[:FIRST], values[:FIRST], number, 1) is Tells.LITTLE:
+    if len(column) > FIRST and _told(column.iloc[:FIRST], values[:FIRST], categorical, 1) is Tells.LITTLE:
         return Tells.LITTLE
-    return look(z, values, number, SEEN)
+    return _told(column, values, categorical, SEEN)
+
+
+def _are_numbers(column: pd.Series) -> bool:
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+
+
+def _told(column: pd.Series, values: Values, categorical: bool, seen: int) -> Tells:
+    there = column.notna().to_numpy()
+    if not there.any():
+        return Tells.LITTLE
+    number, column = _are_numbers(column), column[there]
+    z = column.to_numpy(dtype=float) if number else pd.factorize(column)[0]
+    return (_of_category if categorical else _of_number)(z, values[there], number, seen)
 
 
 def _of_number(z: Values, x: Values, number: bool, seen: int) -> Tells:
