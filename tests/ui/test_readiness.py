@@ -68,3 +68,32 @@ def test_a_mark_that_no_cell_has_is_said_where_it_was_chosen():
     at = AppTest.from_function(mistyped_mark).run(timeout=30)
     assert not at.exception
     assert [each.value for each in at.caption] == ["No cell of the table is **Refsued**."]
+
+
+def telling_predictor():
+    import numpy as np
+    import pandas as pd
+    import streamlit as st
+
+    from synth_core.data.table import Table
+    from synth_core.ui.data.readiness import readiness
+    from synth_core.ui.state import session
+
+    session.take_over()
+    pay = np.random.default_rng(1).lognormal(8, 0.5, 200)
+    table = Table(
+        "t.csv", pd.DataFrame({"pay": pay, "log": np.log(pay), "band": np.where(pay > 3000, "high", "low")})
+    )
+    session.use_table(table, session.choices().opening(table).with_settings(predictors=("log", "band")))
+    for words in readiness().telling:
+        st.text(words)
+
+
+def test_predictors_that_tell_the_sensitive_value_are_named():
+    at = AppTest.from_function(telling_predictor).run(timeout=30)
+    assert not at.exception
+    first, second = (each.value for each in at.text)
+    assert first.startswith("predictor 'log' tells 'pay' exactly or nearly")
+    assert second == (
+        "predictor 'band' tells within which range each value of 'pay' lies, and a predictor is released as it is"
+    )
