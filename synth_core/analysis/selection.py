@@ -59,12 +59,14 @@ def telling_words(table: Table, selection: Selection, settings: Settings) -> lis
 def kept_beside(
     table: Table, selection: Selection, settings: Settings
 ) -> Iterator[tuple[str, pd.Series, NDArray[np.float64]]]:
-    """Each public column that is kept and no predictor, and the outcome beside it."""
+    """Each public column that is kept and no predictor, and the outcome beside it; the selection may be of some rows."""
     if of_presence(settings.outcome, settings.outcome_categories):
         return
+    rows = selection.records.rows
+    places = np.flatnonzero(selection.complete) if rows is None else np.searchsorted(table.rows_of_file, rows)
     for name in dict.fromkeys((*table.public_columns, *settings.public_columns)):
         if name not in (*settings.predictors, settings.outcome):
-            yield name, table.frame[name][selection.complete], selection.records.outcome
+            yield name, table.frame[name].iloc[places], selection.records.outcome
 
 
 def refuse_copies(table: Table, selection: Selection, settings: Settings, kept: Sequence[str]) -> None:

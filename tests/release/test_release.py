@@ -586,7 +586,8 @@ def test_what_is_refused_before_any_draw_is_given_back(store, state, monkeypatch
 
 
 def test_several_data_sets_cost_several_times(store, state):
-    asked = planned(store, "censored", datasets=3, epsilon=6.0, draws=4000)
+    # At the default unit of 1 the clamped posterior has modes that chains may miss, on one machine and not on another.
+    asked = planned(store, "censored", datasets=3, epsilon=6.0, unit=10.0, draws=2000)
     outcome = release(asked)
     assert outcome.epsilon == 18.0
     files = read(outcome, "releas")
