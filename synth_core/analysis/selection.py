@@ -59,7 +59,7 @@ def telling_words(table: Table, selection: Selection, settings: Settings) -> lis
 def kept_beside(
     table: Table, selection: Selection, settings: Settings
 ) -> Iterator[tuple[str, pd.Series, NDArray[np.float64]]]:
-    """Each public column that is kept and no predictor, and the outcome beside it, in the selected rows of the table."""
+    """Each public column that is kept and no predictor, and the outcome beside it, in selected rows."""
     if of_presence(settings.outcome, settings.outcome_categories):
         return
     rows = selection.records.rows
