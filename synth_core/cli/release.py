@@ -12,6 +12,7 @@ from synth_core.analysis.policy import Policy
 from synth_core.cli.compare import add_table
 from synth_core.cli.data import add_reading, add_simulated, load_data, load_reference, options_of, table_of
 from synth_core.cli.limit_arguments import add_count, count_beside
+from synth_core.cli.notices import say_notices
 from synth_core.cli.output import check_directory, destination
 from synth_core.cli.recorded import record_run
 from synth_core.cli.records import add_blocks, check_no_shares, open_records
@@ -216,7 +217,9 @@ def _tuned_analysis(args: argparse.Namespace) -> AnyAnalysis[Any]:
     check_no_shares(args)
     settings = settings_from(args, args.data, table=table)
     reference = load_reference(settings, args.data_seed, table)
-    return analysis_of(table, settings, (), results_cache(), reference)
+    analysis = analysis_of(table, settings, (), results_cache(), reference)
+    say_notices(analysis)
+    return analysis
 
 
 def _tuning_table(args: argparse.Namespace) -> Table:

@@ -226,7 +226,7 @@ def test_a_public_copy_of_a_sensitive_number_is_named_and_not_released(tmp_path,
             "--series", "s", "--limit", "1000", "--reason", "r", "--decided-by", "d",
             "--out", str(tmp_path / "plan.json")]  # fmt: skip
     assert main(plan) == 0
-    capsys.readouterr()
+    assert "! column 'yearly' tells 'wage'" in capsys.readouterr().err
     apply = ["apply", str(tmp_path / "plan.json"), str(tmp_path / "a.csv"), "--out", str(tmp_path / "out")]
     assert main(apply) == 2
     assert "Column 'yearly' tells 'wage' exactly" in capsys.readouterr().err
