@@ -433,7 +433,7 @@ def test_what_a_point_takes_is_of_all_its_data_sets_and_so_is_what_is_expected(c
     assert runs_of_point(weighted, analysis.settings) == 1 == fits_of_point(weighted, analysis.settings)
 
 
-@pytest.mark.slow
+@pytest.mark.long  # a minute or three for a bar
 def test_a_search_tells_how_far_it_is_by_the_settings_that_it_tries(cache):
     """Of noisy tables it counted fits, four a setting, and the bar ended at a fifth."""
     table = Table("people", pd.DataFrame({"pay": np.random.default_rng(1).lognormal(2, 0.4, 400)}))
