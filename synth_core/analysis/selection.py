@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from synth_core.analysis.presence import missing_name, of_presence
 from synth_core.analysis.settings import Settings
 from synth_core.data.decided import Decided, decided, decided_missing
 from synth_core.data.design import DesignTransform, Selection, select
-from synth_core.data.presence import missing_name, of_presence
 from synth_core.data.rules import Rule, read_rules
 from synth_core.data.table import Table
 from synth_core.data.telling import Tells, is_multiple, tells
@@ -41,42 +41,59 @@ def selected(table: Table, settings: Settings, transform: DesignTransform | None
 
 def telling_words(table: Table, selection: Selection, settings: Settings) -> list[str]:
     """Which public columns tell a sensitive value, or narrow it down, a sentence each without its end."""
-    part = "within which range" if settings.outcome_categories is None else "among which categories"
-    name = settings.outcome
+    categorical, outcome = settings.outcome_categories is not None, settings.outcome
+    part = "among which categories" if categorical else "within which range"
     said = {
-        Tells.EXACTLY: f"tells '{name}' exactly or nearly, as a copy on another scale, a rounded or a finer one does",
-        Tells.RANGE: f"tells {part} each value of '{name}' lies",
+        Tells.EXACTLY: f"tells '{outcome}' exactly or nearly, as a copy on another scale, a rounded or a finer one "
+        "does",
+        Tells.RANGE: f"tells {part} each value of '{outcome}' lies",
     }
-    told = [(f"predictor '{each}'", "a predictor", what) for each, what in selection.told_by.items()]
-    for each, column, values in kept_beside(table, selection, settings):
-        multiple = settings.outcome_categories is None and is_multiple(column, values)
-        what = Tells.EXACTLY if multiple else tells(column, values, settings.outcome_categories is not None)
+    names = (*settings.predictors, *table.public_columns, *settings.public_columns)
+    found = []
+    for name, column, values in beside_outcome(table, selection, settings, names):
+        what = tells(column, values, categorical)
         if what is not Tells.LITTLE:
-            told.append((f"column '{each}'", "a public column", what))
-    return [f"{column} {said[what]}, and {kind} is released as it is" for column, kind, what in told]
+            word, kind = ("predictor",) * 2 if name in settings.predictors else ("column", "public column")
+            found.append(f"{word} '{name}' {said[what]}, and a {kind} is released as it is")
+    return found
 
 
-def kept_beside(
-    table: Table, selection: Selection, settings: Settings
+def refuse_copies(table: Table, selection: Selection, settings: Settings, kept: Iterable[str]) -> None:
+    """Refuse a column that is kept and is a copy or a multiple of a sensitive number, as a predictor is refused.
+
+    Parameters
+    ----------
+    table : Table
+        As it was read: the selection may be of values that were moved within declared bounds.
+    """
+    if settings.outcome_categories is None:
+        for name, column, values in beside_outcome(table, selection, settings, kept):
+            if is_multiple(column, values):
+                raise InputError(
+                    f"Column '{name}' tells '{settings.outcome}' exactly, as a copy or a multiple of it does, and the "
+                    "plan keeps it as it is: say on the page Data, or in the codebook, that it is not used, and plan "
+                    "again."
+                )
+
+
+def beside_outcome(
+    table: Table, selection: Selection, settings: Settings, names: Iterable[str]
 ) -> Iterator[tuple[str, pd.Series, NDArray[np.float64]]]:
-    """Each public column that is kept and no predictor, and the outcome beside it, in selected rows."""
-    if of_presence(settings.outcome, settings.outcome_categories):
+    """Each of these columns beside the sensitive values, in the rows of the table that are selected.
+
+    None beside whether a value is missing, which a public column often decides.
+    """
+    outcome, rows = settings.outcome, selection.records.rows
+    if of_presence(outcome, settings.outcome_categories):
         return
-    rows = selection.records.rows
     places = np.flatnonzero(selection.complete) if rows is None else np.searchsorted(table.rows_of_file, rows)
-    for name in dict.fromkeys((*table.public_columns, *settings.public_columns)):
-        if name not in (*settings.predictors, settings.outcome):
-            yield name, table.frame[name].iloc[places], selection.records.outcome
-
-
-def refuse_copies(table: Table, selection: Selection, settings: Settings, kept: Sequence[str]) -> None:
-    """Refuse a column that is kept and is a copy or a multiple of a sensitive number, as a predictor is refused."""
-    for name, column, values in kept_beside(table, selection, settings):
-        if name in kept and settings.outcome_categories is None and is_multiple(column, values):
-            raise InputError(
-                f"Column '{name}' tells '{settings.outcome}' exactly, as a copy or a multiple of it does, and the plan "
-                "keeps it as it is: say on the page Data, or in the codebook, that it is not used, and plan again."
-            )
+    values = selection.records.outcome
+    if settings.outcome_categories is None:
+        read = table.frame[outcome].iloc[places]
+        values = pd.to_numeric(read, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    for name in dict.fromkeys(names):
+        if name != outcome:
+            yield name, table.frame[name].iloc[places], values
 
 
 def decided_by(table: Table, settings: Settings) -> Decided | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +11,8 @@ import pandas as pd
 from synth_core.data.decided import Decided
 from synth_core.data.earlier_variable import EarlierVariable
 from synth_core.data.outcome import check_rows, outcome_values
-from synth_core.data.predictors import predictor_values, telling
+from synth_core.data.predictors import check_numbers, predictor_values
 from synth_core.data.table import Table
-from synth_core.data.telling import Tells
 from synth_core.errors import InputError
 from synth_core.models.records import Records
 from synth_core.system import limits
@@ -39,8 +38,6 @@ class Selection:
         What rules decide of the outcome: those rows are not fitted.
     public_design : array of shape (n_used, n_columns)
         What the predictors alone give, of the rows that are fitted or decided.
-    told_by : dict
-        Predictors that tell the sensitive value, or within which range or among which categories it lies.
     """
 
     records: Records
@@ -49,7 +46,6 @@ class Selection:
     transform: DesignTransform
     public_design: np.ndarray
     decided: Decided | None = None
-    told_by: dict[str, Tells] = field(default_factory=dict)
 
     @property
     def dropped(self) -> int:
@@ -96,7 +92,7 @@ def select(
     ------
     InputError
         If a column is missing, constant, collinear, or has too many categories or one that cannot be
-        shown, a predictor is a copy of the outcome, or too few complete rows remain.
+        shown, or too few complete rows remain.
     """
     if outcome in predictors:
         raise InputError(f"'{outcome}' is the sensitive variable and cannot be a predictor too.")
@@ -116,7 +112,8 @@ def select(
     by_rules = outcome if (used & ~complete).any() else ""
     check_rows(int(complete.sum()), int((~complete).sum()), dropped_by, by_rules)
     values = values[complete]
-    told_by = telling(columns, complete, values, outcome, categories)
+    if categories is None:  # which of the declared categories occur is not said
+        check_numbers(columns, complete, values, outcome)
     columns = {name: series[used] for name, series in columns.items()}
     if transform is None:
         transform, public = _learn(columns, int(used.sum()))
@@ -136,7 +133,7 @@ def select(
     if decided is not None:
         decided = replace(decided, rows=decided.rows & used)
     records = Records(values, design, names, steps, table.rows_of_file[complete])
-    return Selection(records, complete, dropped_by, transform, public, decided, told_by)
+    return Selection(records, complete, dropped_by, transform, public, decided)
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ import pandas as pd
 from synth_core.data.column import FEW_CODES
 from synth_core.data.missing import cell_texts
 from synth_core.data.outcome import LARGEST, SMALLEST, check_exact
-from synth_core.data.presence import of_presence
 from synth_core.data.spellings import ANY_NUMBER, DATE, without_dress, written_as
 from synth_core.data.table import Table
-from synth_core.data.telling import Tells, is_multiple, tells
+from synth_core.data.telling import is_multiple
 from synth_core.errors import InputError
 from synth_core.system import limits
 from synth_core.system.characters import seen, unseen
@@ -61,36 +60,21 @@ def predictor_values(table: Table, name: str, as_category: bool) -> pd.Series:
     return series
 
 
-def telling(
-    columns: dict[str, pd.Series],
-    complete: np.ndarray,
-    values: np.ndarray,
-    outcome: str,
-    categories: tuple[str, ...] | None,
-) -> dict[str, Tells]:
-    """What predictors tell that tell more than a little, by name: they would be released as they are.
+def check_numbers(
+    columns: dict[str, pd.Series], complete: np.ndarray, values: np.ndarray, outcome: str
+) -> None:
+    """Refuse sensitive numbers that are all alike, and a predictor that is a copy or a multiple of them.
 
-    Nothing is asked of whether a value is missing, which a public column often decides.
-
-    Raises
-    ------
-    InputError
-        If sensitive numbers are all alike, or a predictor is a copy or a multiple of them. Which of the declared
-        categories occur is not said.
+    Such a predictor would be released as it is.
     """
-    if categories is None and np.ptp(values) == 0:
+    if np.ptp(values) == 0:
         raise InputError(f"Column '{outcome}' is constant in the complete rows.")
-    if of_presence(outcome, categories):
-        return {}
-    chosen = {name: series[complete] for name, series in columns.items()}
-    for name, series in chosen.items():
-        if categories is None and is_multiple(series, values):
+    for name, series in columns.items():
+        if is_multiple(series[complete], values):
             raise InputError(
                 f"Predictor '{name}' tells '{outcome}' exactly, as a copy or a multiple of it does, and a predictor is "
                 "released as it is: leave it out."
             )
-    found = {name: tells(series, values, categories is not None) for name, series in chosen.items()}
-    return {name: what for name, what in found.items() if what is not Tells.LITTLE}
 
 
 def _check_looks(series: pd.Series, name: str) -> None:

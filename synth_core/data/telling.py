@@ -1,4 +1,4 @@
-"""Predictors that tell the sensitive variable: exactly, or within which range or among which categories it lies."""
+"""Public columns that tell the sensitive variable: exactly, or within which range or among which categories it lies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FIRST = 1_000  # records that are looked at before all of them
 
 
 class Tells(Enum):
-    """What the value of a predictor says of the sensitive value beside it."""
+    """What the value of a public column says of the sensitive value beside it."""
 
     LITTLE = 0
     RANGE = 1
@@ -27,12 +27,8 @@ class Tells(Enum):
 
 def is_multiple(column: pd.Series, values: Values) -> bool:
     """Whether numbers are those of the sensitive variable, in another unit or counted from another point."""
-    if not _are_numbers(column):
-        return False
-    z = column.to_numpy(dtype=float, na_value=np.nan)
-    there = ~np.isnan(z)
-    z, x = z[there], values[there]
-    return bool(len(z) and np.ptp(z) > 0 and np.ptp(x) > 0 and 1 - abs(np.corrcoef(z, x)[0, 1]) < ALIKE)
+    there = _both(column, values)
+    return _are_numbers(column) and _alike(column[there].to_numpy(dtype=float), values[there])
 
 
 def tells(column: pd.Series, values: Values, categorical: bool) -> Tells:
@@ -45,9 +41,9 @@ def tells(column: pd.Series, values: Values, categorical: bool) -> Tells:
     Parameters
     ----------
     column : Series of shape (n,)
-        Numbers or categories; where it is missing nothing is looked at.
+        Numbers or categories.
     values : array of shape (n,)
-        Of the sensitive variable, none missing.
+        Of the sensitive variable. Where either is missing nothing is looked at.
     categorical : bool
         Whether these are codes of categories.
     """
@@ -56,12 +52,8 @@ def tells(column: pd.Series, values: Values, categorical: bool) -> Tells:
     return _told(column, values, categorical, SEEN)
 
 
-def _are_numbers(column: pd.Series) -> bool:
-    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-
-
 def _told(column: pd.Series, values: Values, categorical: bool, seen: int) -> Tells:
-    there = column.notna().to_numpy()
+    there = _both(column, values)
     if not there.any():
         return Tells.LITTLE
     number, column = _are_numbers(column), column[there]
@@ -69,7 +61,21 @@ def _told(column: pd.Series, values: Values, categorical: bool, seen: int) -> Te
     return (_of_category if categorical else _of_number)(z, values[there], number, seen)
 
 
+def _both(column: pd.Series, values: Values) -> Values:
+    return column.notna().to_numpy() & ~np.isnan(values)
+
+
+def _are_numbers(column: pd.Series) -> bool:
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+
+
+def _alike(z: Values, x: Values) -> bool:
+    return bool(len(z) and np.ptp(z) > 0 and np.ptp(x) > 0 and 1 - abs(np.corrcoef(z, x)[0, 1]) < ALIKE)
+
+
 def _of_number(z: Values, x: Values, number: bool, seen: int) -> Tells:
+    if number and _alike(z, x):
+        return Tells.EXACTLY
     of_z = np.unique(z, return_inverse=True)[1]
     low, high = _ends(of_z, x)
     if not _varied(of_z, seen) or not _varied(np.unique(x, return_inverse=True)[1], seen):

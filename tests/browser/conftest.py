@@ -128,7 +128,7 @@ def server(chromium, tmp_path_factory):
     server.stop()
 
 
-VIEWPORT = {"width": 1440, "height": 900}
+LOOK = {"viewport": {"width": 1440, "height": 900}, "reduced_motion": "reduce"}
 
 
 @pytest.fixture(scope="session")
@@ -138,7 +138,7 @@ def used_browser(chromium, tmp_path_factory):
     To load a page costs it half of the processor time that a new browser takes, and that was most of a short test.
     """
     context = chromium.browser_type.launch_persistent_context(
-        tmp_path_factory.mktemp("profile"), executable_path=CHROMIUM, args=FLAGS, viewport=VIEWPORT
+        tmp_path_factory.mktemp("profile"), executable_path=CHROMIUM, args=FLAGS, **LOOK
     )
     yield context
     context.close()
@@ -164,10 +164,10 @@ def new_page(chromium, used_browser, server, request):
     contexts, problems = [], []
 
     def open_page(path="/", theme="light"):
-        context = chromium.new_context(viewport=VIEWPORT) if contexts else used_browser
+        context = chromium.new_context(**LOOK) if contexts else used_browser
         contexts.append(context)
         page = context.new_page()
-        page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        page.emulate_media(color_scheme=theme)
         page.set_default_timeout(30_000)
         local = (server.url, "data:", "blob:")
         page.on("request", lambda r: r.url.startswith(local) or problems.append(r.url))

@@ -1,14 +1,10 @@
-"""Predictors that tell the sensitive variable, which are released as they are."""
+"""Public columns that tell the sensitive variable, which are released as they are."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from synth_core.data.design import select
-from synth_core.data.presence import PRESENCE, missing_name
-from synth_core.data.table import Table
 from synth_core.data.telling import FIRST, Tells, is_multiple, tells
-from synth_core.errors import InputError
 
 RNG = np.random.default_rng(1)
 PAY = RNG.lognormal(8, 0.5, 200).round(2)
@@ -100,26 +96,3 @@ def test_noise_tells_nothing():
             values += [(rng.integers(0, n // 3, n) * 1.0, True)]
             found += sum(tells(z, x, categorical) is not Tells.LITTLE for x, categorical in values)
     assert found == 0
-
-
-def test_a_copy_is_refused_and_what_else_tells_is_said():
-    """Either would be released as it is, beside synthetic values of what it tells."""
-    near = PAY * np.linspace(0.9, 1.1, 200)
-    frame = pd.DataFrame({"pay": PAY, "year": 12 * PAY, "log": np.log(PAY), "near": near, "level": LEVEL})
-    frame["band"] = np.where(PAY > 3000, "high", "low")
-    frame["school"] = np.where(LEVEL > 3, "long", "short")
-    table = Table("t", frame.assign(again=LEVEL))
-    with pytest.raises(InputError, match="'year' tells 'pay' exactly"):
-        select(table, "pay", ("year",))
-    told = select(table, "pay", ("near", "log", "band")).told_by
-    assert told == {"log": Tells.EXACTLY, "band": Tells.RANGE}
-    levels = tuple(map(str, range(1, 7)))
-    told = select(table, "level", ("near", "school", "again"), categories=levels).told_by
-    assert told == {"school": Tells.RANGE, "again": Tells.EXACTLY}
-
-
-def test_a_public_column_may_tell_whether_a_value_is_missing():
-    frame = pd.DataFrame({"age": np.arange(200) % 90})
-    frame[missing_name("pay")] = np.where(frame["age"] < 15, PRESENCE[1], PRESENCE[0])
-    chosen = select(Table("t", frame), missing_name("pay"), ("age",), categories=PRESENCE)
-    assert chosen.told_by == {}

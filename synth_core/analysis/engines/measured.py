@@ -29,8 +29,8 @@ from synth_core.analysis.measured.published import published
 from synth_core.analysis.measured.sampled import MAX_PARAMETERS, MAX_PLACES, n_places, sampled
 from synth_core.analysis.measured.structural_missing import structural_words
 from synth_core.analysis.measured.words import measured_words
+from synth_core.analysis.presence import missing_name
 from synth_core.analysis.settings import Settings
-from synth_core.data.presence import missing_name
 from synth_core.data.units import unit_words
 from synth_core.engine.sampling import Posterior
 from synth_core.errors import FitError, InputError

@@ -16,9 +16,9 @@ from synth_core.analysis.fits import Fits
 from synth_core.analysis.measured.cell_limits import Categories, CellLimit, at_beginning, cell_limits
 from synth_core.analysis.measured.variable import Array, Codes, Variable
 from synth_core.analysis.named_tables import named_columns
+from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.analysis.settings import Settings
 from synth_core.data.decided import Limit, possible
-from synth_core.data.presence import PRESENCE, missing_name
 from synth_core.data.survey_weights import read_weights, weight_classes
 from synth_core.data.units import LARGEST_CLASS, size_column, unit_sizes
 from synth_core.errors import InputError

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.analysis.settings import MODEL_OPTIONS, Settings, make_settings
 from synth_core.data.earlier_variable import EarlierVariable
-from synth_core.data.presence import PRESENCE, missing_name
 from synth_core.data.rules import read_rules
 from synth_core.errors import InputError
 from synth_core.models import MODELS, OF_CATEGORIES, family

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.analysis.records.blocks import Part
 from synth_core.analysis.selection import decided_by
 from synth_core.data.outcome import outcome_column, outcome_values
-from synth_core.data.presence import PRESENCE, missing_name
 from synth_core.data.table import Table
 
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synth_core.analysis.drawing import Drawing, balanced_values, possible_values, synthetic_values
+from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.analysis.records.blocks import Part
 from synth_core.data.decided import Decided, must_be_missing, must_be_present, possible
-from synth_core.data.presence import PRESENCE, missing_name
 from synth_core.models.base import Draws, Model
 from synth_core.models.records import Records
 

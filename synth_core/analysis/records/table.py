@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from synth_core.analysis.presence import PRESENCE, missing_name
 from synth_core.analysis.records.blocks import Block, settings_alone
 from synth_core.data.agreement import check_agreement
 from synth_core.data.decided import Declared
 from synth_core.data.outcome import check_rows, outcome_column, outcome_values
 from synth_core.data.predictors import predictor_values
-from synth_core.data.presence import PRESENCE, missing_name
 from synth_core.data.rules import Rule, check_conditions, check_table
 from synth_core.data.survey_weights import check_strata, read_weights
 from synth_core.data.table import Table

@@ -12,13 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.presence import missing_name
 from synth_core.analysis.records.blocks import Part
 from synth_core.analysis.records.fitted_parts import of_all
 from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.records.result import RecordsResult
 from synth_core.analysis.records.synthetic_records import draw_records
 from synth_core.data.outcome import outcome_values
-from synth_core.data.presence import missing_name
 from synth_core.data.table import Table
 from synth_core.data.units import numbers_of
 from synth_core.engine.sampling import Posterior

@@ -17,10 +17,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from synth_core.analysis.any_analysis import AnyAnalysis
+from synth_core.analysis.presence import missing_name
 from synth_core.analysis.records.blocks import Block, common_of, parts_of
 from synth_core.analysis.settings import Settings
 from synth_core.data.outcome import outcome_column
-from synth_core.data.presence import missing_name
 from synth_core.errors import InputError
 from synth_core.experiments.explore.point import percentiles_for
 from synth_core.experiments.explore.records_point import ruler_of

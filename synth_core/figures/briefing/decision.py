@@ -199,10 +199,7 @@ def _bars(  # a page with its chart twice
         title,
         reading,
         [trace],
-        {
-            "xaxis": axis("", type="category"),
-            "yaxis": axis(short, rangemode="tozero"),
-        },
+        {"xaxis": axis("", type="category"), "yaxis": axis(short, rangemode="tozero")},
         table(["", label], rows),
         "; ".join(": ".join(row) for row in rows),
     )

@@ -171,7 +171,7 @@ class ReleaseRun:
         analysis = self._analysis(Cache(working_directory(request.id)))
         check_rounded(analysis, self.plan)
         for each in analysis.analyses(self.plan.point.likelihood.anchors):
-            refuse_copies(self.table, each.selection, each.settings, self.plan.kept)
+            refuse_copies(request.table, each.selection, each.settings, self.plan.kept)
         self.source: Source = source_of(self.plan, analysis, analysis.run(self.plan.mechanism))
         end_noise(reserved)
         point = self.plan.point

@@ -175,11 +175,12 @@ def show_run(run_kind: str, run: BackgroundRun) -> None:
     if answer.words:
         st.info("  \n".join(session.plain(line) for line in answer.words), icon=":material/fact_check:")
     st.caption(session.plain(" · ".join(rest)))
-    found = as_table(answer.rows)
     if answer.covered:
         made = coverage_figure(answer.covered)
         board([], [made], f"coverage{run.jobs[0].key[:12]}", False)
         found = pd.DataFrame(made["table"]["rows"], columns=made["table"]["columns"])
+    else:
+        found = as_table(answer.rows)
     measures = [m for m, violins in answer.violins.items() if violins]
     if measures:
         measure = st.segmented_control(
