@@ -65,3 +65,8 @@ def test_a_kept_copy_is_found_in_the_rows_of_the_file():
     with pytest.raises(InputError, match="'year' tells 'pay' exactly"):
         refuse_copies(Table("t", frame), selection, settings, ("year",))
     refuse_copies(table, selection, settings, ())
+    frame = pd.DataFrame({"level": LEVEL, "year": LEVEL + 2000})
+    settings = make_settings(outcome="level", model="categorical", categories=LEVELS)
+    part = selected(Table("t", frame.iloc[20:], row_numbers=np.arange(21, 201)), settings)
+    [words] = telling_words(Table("t", frame, codebook=book), part, settings)
+    assert words.startswith("column 'year' tells 'level' exactly")
