@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from synth_core.analysis.records.blocks import shares_of
@@ -153,17 +152,25 @@ def _epsilon_page(shown: list[Alternative], internal: bool) -> Page:
         shown,
         [float(epsilon_number(e.epsilon)) for e in shown],
         internal,
-        epsilon_number,
+        [epsilon_number(e.epsilon) for e in shown],
     )
 
 
 def _error_page(shown: list[Alternative], internal: bool, whose: str) -> Page:
     reading = "How far the distribution of the variable that is furthest off is off. Short bars are accurate."
     reading = f"{reading} {whose}".rstrip()
-    values = [float(points_at_most(max(each.off.values(), default=0.0))) for each in shown]
+    worst = [max(each.off.values(), default=0.0) for each in shown]
     names = tuple(map(_marked, shown))
-    title = "Accuracy: the worst variable of each"
-    return _bars(title, reading, "Off by (points)", names, shown, values, internal, "{:.1f}".format)
+    return _bars(
+        "Accuracy: the worst variable of each",
+        reading,
+        "Off by (points)",
+        names,
+        shown,
+        [100 * off for off in worst],
+        internal,
+        list(map(points_at_most, worst)),
+    )
 
 
 def _marked(each: Alternative) -> str:
@@ -178,9 +185,9 @@ def _bars(  # a page with its chart twice
     shown: list[Alternative],
     values: list[float],
     internal: bool,
-    words: Callable[[float], str],
+    texts: list[str],
 ) -> Page:
-    texts, short = [words(value) for value in values], label.partition(" (of ")[0]
+    short = label.partition(" (of ")[0]
     chart = Chart("bars", title, reading, "", label, (Series(label, "#1d4ed8", (), tuple(values)),), names)
     trace = {
         "type": "bar",
