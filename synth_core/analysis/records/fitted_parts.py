@@ -17,7 +17,7 @@ from synth_core.analysis.fits import Fits, Progress
 from synth_core.analysis.records.blocks import Part
 from synth_core.analysis.records.parallel_progress import ParallelProgress
 from synth_core.analysis.records.surrogate import surrogate_table
-from synth_core.analysis.records.synthetic_records import draw_records
+from synth_core.analysis.records.synthetic_records import Drawn, draw_records
 from synth_core.analysis.result import Result
 from synth_core.analysis.risk_map import RiskMap
 from synth_core.data.table import Table
@@ -167,10 +167,21 @@ class FittedParts:
         keep_rules: bool = True,
     ) -> Iterator[dict[str, Array]]:
         """Values of every part, one synthetic value after the other, missing as NaN."""
+        for drawn in self.parameters(analyses, results, streams, keep_rules):
+            yield draw_records(drawn, self.public_design, self.parts[0].settings.drawing)
+
+    def parameters(
+        self,
+        analyses: list[Analysis],
+        results: list[Result],
+        streams: Iterable[tuple[int, ...]],
+        keep_rules: bool = True,
+    ) -> Iterator[list[Drawn]]:
+        """What each synthetic table is drawn by: of every part a draw of its parameters, and its random numbers."""
         posteriors = [each.refit(result) for each, result in zip(analyses, results, strict=True)]
         first: dict[int, int] = {}
         for dataset, stream in enumerate(streams):
-            drawn = []
+            drawn: list[Drawn] = []
             for place, (part, analysis) in enumerate(zip(self.parts, analyses, strict=True)):
                 rng = self.rng(*stream, place)
                 chosen = int(rng.integers(posteriors[place].n_draws))
@@ -178,7 +189,7 @@ class FittedParts:
                 draw = posteriors[place].at(which)
                 decided = analysis.selection.decided if keep_rules else None
                 drawn.append((part, analysis.model, draw, rng, decided))
-            yield draw_records(drawn, self.public_design, self.parts[0].settings.drawing)
+            yield drawn
 
 
 @contextlib.contextmanager

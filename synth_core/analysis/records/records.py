@@ -36,6 +36,7 @@ from synth_core.analysis.records.judge import Judge
 from synth_core.analysis.records.measures import average
 from synth_core.analysis.records.numbers import average_numbers
 from synth_core.analysis.records.result import PartResult, RecordsResult
+from synth_core.analysis.records.synthetic_records import Drawn
 from synth_core.analysis.records.table import WholeRecords, whole_records
 from synth_core.analysis.requirements import require_anchor, require_units_apart
 from synth_core.analysis.result import Result
@@ -400,6 +401,12 @@ class RecordsAnalysis:
     def discretised(self, result: RecordsResult) -> DiscretisedTables:
         """All columns of both tables cut into cells, of the first data set."""
         return self.judge.discretised(result.synthetic[0])
+
+    def parameters(self, result: RecordsResult) -> Iterator[list[Drawn]]:
+        """What the values of each data set were drawn by, see `FittedParts.parameters`."""
+        analyses = self.analyses(result.point.likelihood.anchors)
+        streams = ((63, j) for j in range(len(result.drawn)))
+        return self._fitted_parts.parameters(analyses, [each.result for each in result.parts], streams)
 
     def draw(self, result: RecordsResult, streams: Iterable[tuple[int, ...]]) -> Iterator[dict[str, Array]]:
         """More synthetic tables of the fits behind a result, one for each stream of random numbers.

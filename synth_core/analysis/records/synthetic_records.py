@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,14 +61,8 @@ def _drawn_once(parts: Sequence[Drawn], public: Array, drawing: Drawing) -> dict
             there &= ~must_be_missing(limits, drawn, len(public))
         if not there.any():
             continue
-        earlier = [each.columns(columns[each.name][there]) for each in part.settings.earlier]
-        # No family reads the outcome to predict; these are values that it takes.
-        records = Records(
-            np.resize(model.records.outcome, int(there.sum())),
-            np.hstack([public[there], *earlier]),
-            model.records.design_names,
-        )
-        of_these = type(model)(records, model.options)
+        before = {name: values[there] for name, values in columns.items()}
+        of_these = at_records(part, model, public[there], before)
         values = synthetic_values(of_these, draw, rng, drawing)
         if part.of_missing and limits:
             values[must_be_missing(limits, drawn, len(public))[there]] = PRESENCE.index("yes")
@@ -78,3 +72,21 @@ def _drawn_once(parts: Sequence[Drawn], public: Array, drawing: Drawing) -> dict
             values = possible_values(of_these, draw, rng, values, left)
         columns[part.name][there] = values
     return columns
+
+
+def at_records(part: Part, model: Model, public: Array, columns: Mapping[str, Array]) -> Model:
+    """The model of a part at any records.
+
+    Parameters
+    ----------
+    public : array of shape (n_records, n_columns)
+        The design that the predictors alone make.
+    columns : mapping of arrays of shape (n_records,)
+        Values of the parts before, by part.
+    """
+    earlier = [each.columns(columns[each.name]) for each in part.settings.earlier]
+    # No family reads the outcome to predict; these are values that it takes.
+    outcome = np.resize(model.records.outcome, len(public))
+    return type(model)(
+        Records(outcome, np.hstack([public, *earlier]), model.records.design_names), model.options
+    )

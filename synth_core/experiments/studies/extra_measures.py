@@ -6,12 +6,18 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from synth_core.analysis.analysis import Analysis
+from synth_core.analysis.records.records import RecordsAnalysis
+from synth_core.analysis.records.result import RecordsResult
+from synth_core.analysis.records.synthetic_records import at_records
 from synth_core.analysis.result import Result
 from synth_core.analysis.survey_estimates import weighted_statistics
+from synth_core.data.survey_weights import Survey
 
 Numbers = dict[str, float]
+QUANTILES = 500  # by which a mean is computed
 
 
 class Extra(Protocol):
@@ -53,3 +59,53 @@ class WithoutWeights:
         sets = [(each, survey) for each in plain.run(result.mechanism).synthetic]
         found = weighted_statistics((outcome, survey), sets, analysis.settings.percentiles)
         return {f"{each.name}_without": each.synthetic for each in found}
+
+
+@dataclass(frozen=True)
+class ConfidentialWeights:
+    """`NAME_drawn`, `NAME_smoothed`: statistics of the population by survey weights that are a sensitive variable too.
+
+    By each record's synthetic weight, and by the one that the model expects of it; `NAME_confidential` is that of the
+    table, and `NAME_unweighted` that of the synthetic values without weights.
+    """
+
+    outcome: str
+    weight: str
+
+    def __call__(self, analysis: RecordsAnalysis, result: RecordsResult) -> Numbers:
+        values = analysis.synthetic(result)
+        synthetic = values[self.outcome]
+        confidential = analysis.confidential[self.outcome], Survey(analysis.confidential[self.weight])
+        weights = {
+            "drawn": values[self.weight],
+            "smoothed": expected_values(analysis, result, self.weight),
+            "unweighted": np.ones_like(synthetic),
+        }
+        found: Numbers = {}
+        for how, of_sets in weights.items():
+            sets = [(each, Survey(w)) for each, w in zip(synthetic, of_sets, strict=True)]
+            for each in weighted_statistics(confidential, sets, analysis.settings.percentiles):
+                found |= {
+                    f"{each.name}_{how}": each.synthetic,
+                    f"{each.name}_confidential": each.confidential,
+                }
+        return found
+
+
+def expected_values(analysis: RecordsAnalysis, result: RecordsResult, name: str) -> NDArray[np.float64]:
+    """What the model of a variable expects of each synthetic record, given the values that were drawn before it.
+
+    By the parameters that the records were drawn by, so it leaves with them at no further epsilon. The mean is that of
+    the middles of `QUANTILES` equally likely ranges.
+
+    Returns
+    -------
+    array of shape (n_datasets, n_records)
+    """
+    shares, found = (np.arange(QUANTILES) + 0.5) / QUANTILES, []
+    for parameters, columns in zip(analysis.parameters(result), result.drawn, strict=True):
+        part, model, draw, *_ = next(each for each in parameters if each[0].name == name)
+        here = at_records(part, model, analysis.public_design, columns)
+        quantiles = (here.from_uniform(draw, np.full(analysis.n_records, share)) for share in shares)
+        found.append(sum(quantiles) / QUANTILES)
+    return np.stack(found)

@@ -1,0 +1,109 @@
+"""Survey weights that are confidential themselves: synthesized after the outcome, as drawn and smoothed.
+
+After Hu, Savitsky and Williams (2022), whose synthesizers draw outcome and weight together. Their model of the sample
+(FBS, "fully Bayes for the sample") gives each synthetic record a weight that is drawn. Their model of the population
+(FBP, "for the population") rests on León-Novelo and Savitsky (2019), and smooths the weights: a record has the one that
+is expected of its outcome and predictors. With lognormal outcomes and inclusion probabilities both models are of one
+law of the sample (`tests/replication/test_confidential_weights.py`), so one fit serves both here.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from synth_core.analysis.records.blocks import Block
+from synth_core.experiments.studies.extra_measures import ConfidentialWeights
+from synth_core.experiments.studies.run_study import StudyOutcome
+from synth_core.experiments.studies.study import Case, Design, Study, StudyPoint
+from synth_core.experiments.studies.verdicts import Row, ordering, shown
+
+Array = NDArray[np.float64]
+
+CASE = "Confidential weights"
+SIZE, ROWS, REPLICATES, EPSILON = 50_000, 1000, 100, 20.0
+KAPPA, NOISE = 0.5, 0.8  # log inclusion probability: slope by the log outcome, and what is left
+STATISTICS = ("mean", "q15", "median", "q90")
+LABELS = {"unweighted": "Unweighted", "weighted": "Weighted", "anchored": "Anchored"}  # likelihoods by risk
+
+
+@cache
+def population() -> tuple[Array, NDArray[np.str_], Array]:
+    """Value, area and chance of a single draw of everybody."""
+    rng = np.random.default_rng(20_23)
+    area = rng.choice(["north", "south"], SIZE)
+    pay = rng.lognormal(3 + 0.3 * (area == "north"), 0.7)
+    size = pay**KAPPA * rng.lognormal(0, NOISE, SIZE)
+    return pay, area, size / size.sum()
+
+
+def truth() -> dict[str, float]:
+    """What is true of the population."""
+    pay = population()[0]
+    low, middle, high = np.quantile(pay, [0.15, 0.5, 0.9], method="inverted_cdf")
+    return {"mean": float(pay.mean()), "q15": float(low), "median": float(middle), "q90": float(high)}
+
+
+def simulate(rng: np.random.Generator, rows: int) -> pd.DataFrame:
+    """A sample, with its survey weights."""
+    pay, area, chance = population()
+    drawn = rng.choice(SIZE, rows, p=chance)
+    return pd.DataFrame({"pay": pay[drawn], "area": area[drawn], "w": (1 / (rows * chance[drawn])).round(3)})
+
+
+def study() -> Study:
+    """Incomes in two areas and their weights, n = 1,000 of 50,000; R = 100."""
+    blocks = (
+        Block("pay", "lognormal", {"guess": (20.0, 1.0)}, earlier_scale=0.1),  # so that its logarithm enters
+        Block("w", "lognormal", {"guess": (50.0, 1.0)}),
+    )
+    extra = ConfidentialWeights("pay", "w")
+    points = tuple(StudyPoint(name, key, {}, (extra,)) for key, name in LABELS.items())
+    settings: dict[str, Any] = {
+        "outcome": "pay",
+        "model": "lognormal",
+        "predictors": ("area",),
+        "epsilon": EPSILON,
+    }
+    design = Design("informative sample of incomes 2", simulate)
+    return Study(
+        "confidential-weights",
+        "Confidential survey weights, as drawn and smoothed",
+        "after Hu, Savitsky and Williams 2022",
+        (Case(CASE, design, ROWS, settings, points, blocks=blocks),),
+        REPLICATES,
+        tuple(f"{name}_{how}" for name in ("mean", "median") for how in ("drawn", "smoothed")),
+        note="Under “published” stands the direction: smoothed weights (FBP) are nearer than drawn ones (FBS).",
+    )
+
+
+def compare(outcome: StudyOutcome) -> list[Row]:
+    """How far estimates of the population are off with drawn and with smoothed weights."""
+    rows = []
+    for name, point in [(name, point) for name in STATISTICS for point in LABELS.values()]:
+        of = partial(outcome.values, CASE, point)
+        true = truth()[name]
+        off = {
+            how: of(f"{name}_{how}") / true - 1 for how in ("drawn", "smoothed", "unweighted", "confidential")
+        }
+        errors = {how: float(np.sqrt(np.mean(each**2))) for how, each in off.items()}
+        quantity = f"{name} of the population: {point}"
+        words = ", ".join(f"{how} {100 * error:.1f} %" for how, error in errors.items())
+        rows.append(shown(f"{quantity}, root mean squared error", words))
+        of_mean = float(off["smoothed"].std(ddof=1) / np.sqrt(len(off["smoothed"])))
+        rows.append(
+            shown(f"{quantity}, smoothed, mean error", f"{100 * off['smoothed'].mean():+.1f} %", of_mean)
+        )
+        rows.append(
+            ordering(
+                f"{quantity}: drawn is further off",
+                "smoothed is nearer",
+                abs(off["drawn"]),
+                abs(off["smoothed"]),
+            )
+        )
+    return rows
