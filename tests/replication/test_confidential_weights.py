@@ -11,6 +11,7 @@ from synth_core.analysis.settings import make_settings
 from synth_core.data.table import Table
 from synth_core.experiments.studies.extra_measures import ConfidentialWeights, expected_values
 from synth_core.experiments.studies.study import task_of
+from synth_core.experiments.studies.verdicts import AGREES, DIFFERS, UNDECIDED
 from synth_core.replication import confidential_weights as module
 from synth_core.system.cache import MemoryCache
 
@@ -58,3 +59,13 @@ def test_expected_weights_are_those_of_the_lognormal_and_leave_with_the_draw():
     assert numbers["mean_unweighted"] == pytest.approx(np.mean([d["pay"].mean() for d in result.drawn]))
     confidential = np.average(table.frame["pay"], weights=table.frame["w"])
     assert numbers["mean_confidential"] == pytest.approx(confidential)
+
+
+def test_smoothing_agrees_where_it_takes_error_away_beyond_chance(rng):
+    base = rng.normal(0, 0.05, 100)
+    for drawn, smoothed, verdict in (
+        (base * 1.5, base, AGREES),
+        (base, base * 1.5, DIFFERS),
+        (base, rng.permutation(base), UNDECIDED),
+    ):
+        assert module._nearer("", drawn, smoothed).verdict == verdict
