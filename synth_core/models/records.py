@@ -98,8 +98,7 @@ def distinct_columns(columns: Array) -> tuple[NDArray[np.int64], NDArray[np.int6
     ----------
     columns : array of shape (n_columns, n_records)
     """
-    if columns.size:  # one value alone puts nothing in order
-        columns = columns[np.ptp(columns, axis=1) > 0]
+    columns = _two_values_packed(columns)
     order = np.lexsort(columns[::-1]) if len(columns) else np.arange(columns.shape[1])
     new = np.zeros(len(order), dtype=bool)
     new[:1] = True
@@ -108,3 +107,30 @@ def distinct_columns(columns: Array) -> tuple[NDArray[np.int64], NDArray[np.int6
     index = np.empty(len(order), dtype=np.int64)
     index[order] = np.cumsum(new) - 1
     return order[new], index
+
+
+PACKED = 52  # columns of two values that a float holds
+
+
+def _two_values_packed(columns: Array) -> Array:
+    """Columns in the same lexicographic order, with neighbours of two values each, such as indicators, made one number.
+
+    Sorting by many keys was half the time of drawing a table of categories. One value alone puts nothing in order.
+    """
+    packed: list[Array] = []
+    held = 0  # columns in the last number; 0 where it takes no more
+    for column in columns:
+        low, high = column.min(initial=np.inf), column.max(initial=-np.inf)
+        if low >= high:
+            continue
+        larger = column == high
+        if not (larger | (column == low)).all():
+            packed.append(column)
+            held = 0
+        elif 0 < held < PACKED:
+            packed[-1] = 2 * packed[-1] + larger
+            held += 1
+        else:
+            packed.append(larger.astype(float))
+            held = 1
+    return np.array(packed).reshape(len(packed), columns.shape[1])

@@ -62,3 +62,39 @@ def test_of_a_promised_rho_what_is_tested_is_its_epsilon_at_delta():
     # of one record replaced ρ is four times as much: that line ended "beyond this audit", and nothing was said before
     assert "Measured, with values replaced instead of withheld: " in said
     assert "too weak to test ε = 11.69" in said.split("instead of withheld: ")[1]
+
+
+def timed_page():
+    import streamlit as st
+
+    from synth_core.ui.robustness import audit
+    from synth_core.ui.state import session
+    from tests.ui.test_changed_since import whole_records
+
+    session.take_over()
+    if "started" not in st.session_state:
+        st.session_state["started"] = True
+        session.use_example("lognormal", 1000, 1)
+    for runs in (1_000, 10_000, 100_000):
+        st.write(f"one, {runs}:{audit._how_long(None, ['weighted', 'histogram'], runs)}")
+    session.use_example("401ksubs", 500, 1)
+    whole_records()
+    st.write(f"several:{audit._how_long(None, ['weighted'], 10_000)}")
+    st.write(f"none:{audit._how_long(None, [], 10_000)}.")
+
+
+def test_how_long_an_audit_takes_is_said_before_it_runs():
+    at = AppTest.from_function(timed_page).run(timeout=60)
+    assert not at.exception
+    one, more, most, several, none = (each.value for each in at.markdown)
+    assert more.startswith("one, 10000: The 4 lines are computed one after another, which takes about ")
+    assert several.startswith("several: The audit runs, which takes ")
+    assert none == "none:."
+    seconds = [_seconds(each) for each in (one, more, most)]
+    assert seconds == sorted(seconds) and seconds[2] > 5 * seconds[0]
+    assert 20 < seconds[1] < 200  # 47 of them of processor time were seen
+
+
+def _seconds(text):
+    number, unit = text.rstrip(".").split("about ")[1].split()
+    return float(number) * {"s": 1, "min": 60, "h": 3600}[unit]

@@ -10,6 +10,7 @@ import streamlit as st
 from synth_core.analysis.wording.belief_sentences import rho_words
 from synth_core.errors import InputError
 from synth_core.experiments.audit.audit import AuditRequest, claim_at
+from synth_core.experiments.audit.expected_time import seconds_of_line
 from synth_core.experiments.audit.power import n_lines, power
 from synth_core.experiments.audit.report import CLAIMED, LOWER, MEANING, AuditRow, cell
 from synth_core.experiments.audit.verdict import BEYOND, CONSISTENT, EXCEEDED, NOT_JUDGED, VIOLATED
@@ -22,6 +23,8 @@ from synth_core.release.report.audit_summary import parse_audit
 from synth_core.system import limits
 from synth_core.ui.robustness.claims import known
 from synth_core.ui.shared import background
+from synth_core.ui.shared.expected import expected_runs
+from synth_core.ui.shared.subject import Subject, n_records
 from synth_core.ui.shared.waiting import watch
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
@@ -95,7 +98,7 @@ def _form(plan: Plan | None) -> None:
         + ("" if subject == "plan" else f"For mechanisms with weights {where}. ")
         + _who_differs(plan if subject == "plan" else None)
         + "Small tables show the most: one record weighs more in them."
-        + _how_many(plan if subject == "plan" else None, chosen)
+        + _how_long(plan if subject == "plan" else None, chosen, int(runs))
     )
 
 
@@ -108,12 +111,25 @@ def _lines(plan: Plan | None, chosen: list[str]) -> int:
     return n_lines(map(find_mechanism, chosen), frozen, plan is not None, together)
 
 
-def _how_many(plan: Plan | None, chosen: list[str]) -> str:
-    """How many lines there are to wait for; how long one takes is known once one is there."""
-    lines = _lines(plan, chosen)
-    if lines < 2:
+def _how_long(plan: Plan | None, chosen: list[str], runs: int) -> str:
+    """How many lines there are to wait for, and about how long; a sentence after another."""
+    if not chosen:
         return ""
-    return f" {lines} lines are computed one after another, and how long one takes is said while they run."
+    browser = session.current()
+    subject = Subject(browser.choices.whole if plan is None else tuple(each.block for each in plan.blocks))
+    try:
+        settings = session.settings() if plan is None else plan.settings
+        once, records = expected_runs(subject, subject.settings(settings), chosen), n_records(subject)
+    except InputError:  # said where it is chosen, and when the audit is asked for
+        return ""
+    seconds = sum(
+        _lines(plan, [key])
+        * seconds_of_line(find_mechanism(key), once.anew[key], runs, records, len(subject.blocks))
+        for key in chosen
+    )
+    lines = _lines(plan, chosen)
+    what = f"The {lines} lines are computed one after another" if lines > 1 else "The audit runs"
+    return f" {what}, which takes {once.words(seconds)}."
 
 
 def _unit(plan: Plan | None) -> str | None:
