@@ -77,7 +77,7 @@ def timed_page():
         session.use_example("lognormal", 1000, 1)
     for runs in (1_000, 10_000, 100_000):
         st.write(f"one, {runs}:{audit._how_long(None, ['weighted', 'histogram'], runs)}")
-    session.use_example("401ksubs", 500, 1)
+    session.use_example("401ksubs", 9_275, 1)
     whole_records()
     st.write(f"several:{audit._how_long(None, ['weighted'], 10_000)}")
     st.write(f"none:{audit._how_long(None, [], 10_000)}.")
