@@ -118,7 +118,8 @@ class ClampedNormal:
     def unseen(self, found: tuple[Point, ...], draws: Iterable[tuple[Array, float]]) -> float:
         """The share of the mass of modes, by Laplace's method, in those of `found` that no draw is of."""
         reached = self._distinct(self.climb(beta, sigma) for beta, sigma in draws)
-        apart = [m for m in found if all(self._distance(m, each) > APART for each in reached)]
+        scales = [self.scale(each) for each in reached]
+        apart = [m for m in found if all(self._distance(m, *of) > APART for of in zip(reached, scales, strict=True))]
         masses = np.array([self.log_mass(m) for m in (*apart, *reached)])
         shares = np.exp(masses - masses.max())
         return float(shares[: len(apart)].sum() / shares.sum())
@@ -146,30 +147,29 @@ class ClampedNormal:
 
     def _distinct(self, points: Iterable[Point]) -> list[Point]:
         """Without those that lie within the scale of a higher one."""
-        kept: list[Point] = []
+        kept: list[tuple[Point, tuple[Array, float]]] = []
         for point in sorted(points, key=_height, reverse=True):
-            if all(self._distance(point, mode) > APART for mode in kept):
-                kept.append(point)
-        return kept
+            if all(self._distance(point, mode, scale) > APART for mode, scale in kept):
+                kept.append((point, self.scale(point)))
+        return [point for point, _ in kept]
 
-    def _distance(self, point: Point, mode: Point) -> float:
-        """In standard deviations of the mode, the largest over its whitened coordinates."""
-        basis, spread = self.scale(mode)
+    def _distance(self, point: Point, mode: Point, scale: tuple[Array, float]) -> float:
+        """In standard deviations of the mode, by its `scale`, the largest over its whitened coordinates."""
+        basis, spread = scale
         away = scipy.linalg.solve_triangular(basis, point.beta - mode.beta, lower=True)
         return float(max(np.abs(away).max(), abs(np.log(point.sigma / mode.sigma)) / spread))
 
     def scale(self, at: Point) -> tuple[Array, float]:
         """Factor of the covariance of beta, and standard deviation of log sigma, by the records inside."""
-        gram, _, total = self._sums(at)
+        gram, _, total = self._sums(at, self.inside(at.beta, at.sigma))
         return factor_of_covariance(gram, at.sigma, self.beta_scale), spread_of_log_sigma(total)
 
     def _terms(self, beta: Array, sigma: float) -> Array:
         standard = (self.response - self.design @ beta) / sigma
         return self.weight * (self.constant - np.log(sigma) - 0.5 * standard**2)
 
-    def _sums(self, at: Point) -> tuple[Array, Array, float]:
+    def _sums(self, at: Point, inside: NDArray[np.bool_]) -> tuple[Array, Array, float]:
         """Weighted sums of zz', z * residual and 1 over the records inside and those that are not clamped."""
-        inside = self.inside(at.beta, at.sigma)
         design = self.design[inside]
         weighted = design * (self.each * self.weight[inside])[:, None]
         slope = weighted.T @ (self.response[inside] - design @ at.beta)
@@ -181,10 +181,11 @@ class ClampedNormal:
 
     def _step(self, at: Point) -> tuple[Array, float]:
         """To the penalised estimate of beta, and the logarithm of how sigma changes, given the records inside."""
-        gram, slope, total = self._sums(at)
+        inside = self.inside(at.beta, at.sigma)
+        gram, slope, total = self._sums(at, inside)
         ridge = self.beta_scale**-2.0 * at.sigma**2
         step = solve_penalised(gram + np.diag(ridge), slope - ridge * at.beta)
-        inside, beta = self.inside(at.beta, at.sigma), at.beta + step
+        beta = at.beta + step
         residual = self.response[inside] - self.design[inside] @ beta
         rss = self.each * float(self.weight[inside] @ residual**2)
         rss += float(self.kept_rss - 2 * self.kept_slope @ beta + beta @ self.kept_gram @ beta)
