@@ -112,7 +112,7 @@ def households():
     return RecordsAnalysis(Table("households", frame), BLOCKS, COMMON | units, MemoryCache())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_promise_of_a_unit_holds_for_all_its_records_and_is_refuted_where_each_counts_as_one(monkeypatch):
     tried = MeasuredTrials(households(), "measured", "Measured", REMOVED, RUNS)
     assert [neighbour.why for neighbour, _ in tried.find()][-1] == "largest unit"
