@@ -218,8 +218,8 @@ def error_sentence(numbers: ResultNumbers, measure: str) -> str:
     found = furthest(numbers, measure)
     if found is None:
         return ""
-    of = f" of {found.variable}" if found.variable else ""
     if measure == ECDF_MAX:
+        of = f" of {found.variable}" if found.variable else ""
         points = points_at_most(found.error)
         more = over_data_sets(numbers.n_datasets)
         if of:
@@ -227,10 +227,16 @@ def error_sentence(numbers: ResultNumbers, measure: str) -> str:
         return f"The share of records at or below a value is off by at most {points} percentage points{more}."
     if measure == ECDF_AVG:
         return f"The distribution functions differ by {error_words(numbers, measure)} on average, squared."
-    if measure == WORST or of:
+    if measure == WORST:
         return f"Furthest off is {furthest_words(numbers, measure)}."
-    [named] = _named_errors(numbers, measure)
-    return _off_sentence(*named)
+    # Of the one statistic that was asked for: another one may be further off.
+    if sum(variable_error(each, measure) is not None for each in numbers.variables) > 1:
+        return " ".join(
+            f"By the {each.statistic.words}, {each.variable} is furthest off: {_off(each)}."
+            for each in furthest_of_units(numbers, measure)
+            if each.statistic is not None
+        )
+    return " ".join(_off_sentence(*named) for named in _named_errors(numbers, measure))
 
 
 def far_off_sentence(numbers: ResultNumbers, measure: str = WORST) -> str:

@@ -57,6 +57,16 @@ def test_accuracy_by_each_measure(measure, text, error):
     assert (None if found is None else found.size) == pytest.approx(error)
 
 
+def test_of_the_one_statistic_asked_for_it_is_not_said_that_it_is_furthest_off():
+    """ "Furthest off is the 90th percentile of pay" stood where the mean of pay was further off, and not asked for."""
+    pay = variable("pay", statistics=(statistic("mean", -0.2), statistic("q90", 0.06)))
+    sex = variable("sex", statistics=())
+    assert error_sentence(numbers(variables=(pay, sex)), "q90") == "The 90th percentile of pay is 6 % high."
+    tax = variable("tax", statistics=(statistic("q90", -0.03),))
+    text = error_sentence(numbers(variables=(pay, sex, tax)), "q90")
+    assert text == "By the 90th percentile, pay is furthest off: 6 % high."
+
+
 @pytest.mark.parametrize("distance", [0.0451, 0.09991, 0.1201, 0.30, 1 / 3])
 def test_off_by_at_most_is_never_less_than_it_is(distance):
     text = error_sentence(numbers(ecdf_max=distance), ECDF_MAX)
