@@ -87,6 +87,37 @@ def test_compare_asks_for_no_more_than_the_data_page_has_not_been_told():
     assert any("a guess of x that anyone might make" in c.value for c in at.caption)
 
 
+def bounded_page():
+    """An amount of which the bounds are declared and nothing else, counted."""
+    import streamlit as st
+
+    from synth_core.ui.compare.controls import tuning
+    from synth_core.ui.state import session
+
+    session.take_over()
+    if "started" not in st.session_state:
+        st.session_state["started"] = True
+        session.use_example("beta", 60, 1)
+        settings = {"model": "two_part", "transformation": "asinh", "asinh_scale": 5000.0, "anchor": "pilot"}
+        chosen = session.choices().with_settings(**settings).with_mechanisms("measured")
+        said = {
+            "lower_bound": -20000.0,
+            "upper_bound": 1500000.0,
+            "guess_typical": None,
+            "guess_spread": None,
+        }
+        session.change(chosen.model_copy(update=said))
+    tuning(session.choices().mechanisms)
+
+
+def test_of_an_amount_with_bounds_a_guess_is_better_and_not_missing():
+    """ "Missing for Measured" stood beside a row of Measured that had its numbers."""
+    at = AppTest.from_function(bounded_page).run(timeout=30)
+    assert not at.exception and box(at, LOW) is not None
+    captions = " ".join(caption.value for caption in at.caption)
+    assert "Missing" not in captions and "**Measured** counts x in brackets of equal width" in captions
+
+
 def test_the_boxes_show_the_guess_that_is_there():
     at = AppTest.from_function(guess_page).run(timeout=30)
     assert (box(at, LOW).value, box(at, HIGH).value) == pytest.approx((20000.0, 80000.0), rel=1e-5)

@@ -203,13 +203,24 @@ def _missing_guess(mechanisms: list[str]) -> None:
             "page, under Anchor."
         )
     elif model.needs_guess:
-        typical = session.choices().guess_typical
-        missing = (
+        choices, reference = session.choices(), session.current().reference is not None
+        settings, typical = (
+            choices.settings.model_copy(update={"bounds": choices.bounds}),
+            choices.guess_typical,
+        )
+        guess = (
             f"a guess of {outcome} that anyone might make who has not seen the table"
             if typical is None
             else f"how far {outcome} spreads around {measured(typical)}, which was said on the Data page to be typical"
         )
-        st.caption(f"Missing for **{labels}**: {missing}. Later it is on the Data page, under Anchor.")
+        if any(refusal(find_mechanism(key), settings, (), reference) for key in mechanisms):
+            said = f"Missing for **{labels}**: {guess}."
+        else:  # it is counted by its bounds
+            said = (
+                f"**{labels}** counts {outcome} in brackets of equal width between its declared bounds. Brackets that "
+                f"are narrow where most values lie come of {guess}."
+            )
+        st.caption(f"{said} Later it is on the Data page, under Anchor.")
         guess_boxes()
 
 
