@@ -124,7 +124,7 @@ def _how_long(plan: Plan | None, chosen: list[str], runs: int) -> str:
         return ""
     seconds = sum(
         _lines(plan, [key])
-        * seconds_of_line(find_mechanism(key), once.anew[key], runs, records, len(subject.blocks))
+        * seconds_of_line(find_mechanism(key), once.seconds[key], runs, records, len(subject.blocks))
         for key in chosen
     )
     lines = _lines(plan, chosen)

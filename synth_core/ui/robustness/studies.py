@@ -125,7 +125,7 @@ def choose(settings: Settings, kind: str) -> tuple[StudyRequest, Any]:
     sets = f" Data sets of a release: {m} (page Compare, Sampling)." if kind == INTERVALS else ""
     records, numbers = n_records(subject), whole(sizes)
     once = expected_runs(subject, settings, chosen)
-    seconds = replicates * sum(once.anew.values()) * sum(n / max(records, 1) for n in numbers)
+    seconds = replicates * sum(once.seconds.values()) * sum(n / max(records, 1) for n in numbers)
     took = f" {sentence(once.words(seconds))}, less where databases are known."
     frozen = session.current().reference
     on = "" if frozen is None else f" Weights come from the risk reference, {frozen.name}, as on Compare."

@@ -21,15 +21,13 @@ class ExpectedRuns:
     Attributes
     ----------
     seconds : mapping of str to float
-        By mechanism: as measured, else as expected times what the measured ones took longer.
-    anew : mapping of str to float
-        The same on another table, of which no fit is kept: a measured run may have begun from one that was.
+        By mechanism: as measured, else as expected times what the measured ones took longer. Never less than
+        expected: a measured run may have begun from a fit that was kept, and another table or setting has none.
     told : bool
         Whether Compare measured one of them, or the models tell how long theirs take.
     """
 
     seconds: Mapping[str, float]
-    anew: Mapping[str, float]
     told: bool
 
     def words(self, seconds: float) -> str:
@@ -49,9 +47,7 @@ def expected_runs(subject: Subject, settings: Settings, mechanisms: Iterable[str
     expected = {key: task.expected_seconds for key, task in tasks.items()}
     slower = sum(took.values()) / sum(expected[key] for key in took) if took else 1.0
     models = [block.model for block in subject.blocks] or [settings.model]
-    seconds = {key: took.get(key, slower * usual) for key, usual in expected.items()}
     return ExpectedRuns(
-        seconds,
-        {key: max(seconds[key], usual) for key, usual in expected.items()},
+        {key: max(took.get(key, slower * usual), usual) for key, usual in expected.items()},
         bool(took) or all(family(model).estimated for model in models),
     )
