@@ -150,6 +150,11 @@ def _way_out(table: Table, name: str, other: np.ndarray, categories: tuple[str, 
             "At least one looks like a declared category, and differs in capitals, spaces, letters of another alphabet "
             "or signs that cannot be seen: write it in the table as it is declared."
         )
+    parts = {part.strip() for value in values.unique() for part in str(value).split(",") if "," in str(value)}
+    if parts and any(category.strip(" \"'") in parts for category in categories):
+        return (
+            "At least one of them holds a comma, and was cut there as it was declared: write | between the categories."
+        )
     return "Declare the category too, or correct the table."
 
 

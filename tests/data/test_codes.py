@@ -46,6 +46,16 @@ def test_codes_that_are_one_number_are_told_apart_as_the_file_writes_them(cells)
     assert select(declared, "n", ("code",), ("code",)).records.design.shape[1] == 3
 
 
+def test_who_declares_a_category_that_holds_a_comma_is_told_how():
+    """ "Declare the category too" stood where it was declared, and cut at its comma."""
+    table = text(("married", "married, apart", "single"))
+    for cut in ("married", "apart", "single"), ("married", '"married', 'apart"', "single"):
+        with pytest.raises(InputError, match=r"holds a comma, .* write \| between the categories"):
+            category_codes(table, "code", cut)
+    with pytest.raises(InputError, match="Declare the category too"):
+        category_codes(table, "code", ("married, apart", "single"))
+
+
 @pytest.mark.parametrize("cells", [("1", "1.0", "2"), ("1", "2", ""), ("5.0", "3.0", "7.0")])
 def test_a_whole_number_with_and_without_a_point_is_one_code(cells):
     table = text(cells)

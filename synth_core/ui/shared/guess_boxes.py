@@ -7,7 +7,6 @@ import streamlit as st
 from synth_core.errors import InputError
 from synth_core.models import family
 from synth_core.system import limits
-from synth_core.system.number_text import measured
 from synth_core.ui.shared.widgets import number
 from synth_core.ui.state import session
 from synth_core.ui.state.choices import as_typed
@@ -26,7 +25,6 @@ def guess_boxes() -> None:
         shown = as_typed(model.half_of_guess(chosen.options, *choices.guess))
     low, high = (_key(end) for end in ("low", "high"))
     zeros = model.has_zeros(chosen.options)
-    said = choices.guess_typical
     # Of several variables more than one may lack it.
     low_label = (
         LOW if not choices.whole else f"Half of all values of {session.plain(chosen.outcome)} lie between"
@@ -47,7 +45,7 @@ def guess_boxes() -> None:
             key=key,
             format="%.12g",
             help=about + (" Zeros do not count here." if zeros else ""),
-            placeholder="a guess" if said is None else f"around {measured(said)}",
+            placeholder="none",  # beside another one on the left of Compare there is no room for more
             on_change=session.attempt,
             args=(PLACE, _take, low, high),
         )
