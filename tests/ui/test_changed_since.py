@@ -172,3 +172,5 @@ def test_boxes_of_a_page_that_is_loaded_again_say_what_the_study_on_it_was_asked
     assert at.text_input[0].value == "60"
     at = AppTest.from_function(asked_page, args=("audit",)).run(timeout=60)
     assert not at.exception and at.number_input(key="audit_runs").value == 1_000
+    # All of Compare stood, with their time, above an audit of one.
+    assert at.multiselect(key="audit_mechanisms").value == ["weighted"]

@@ -55,20 +55,21 @@ def _form(plan: Plan | None) -> None:
     subject = a.selectbox(
         "What is audited", subjects, format_func=names.__getitem__, key=f"audit_subject_{len(subjects)}"
     )
+    run = background.current(KIND)
+    shown: Any = None if run is None else run.tasks[0]
     if subject == "plan" and plan is not None:
         b.text_input("Mechanism", plan.point.label, disabled=True, key=f"audit_of_{plan.digest[:8]}")
         chosen = [plan.mechanism]
     else:
         keys = list(browser.choices.mechanisms)
+        asked = () if shown is None else shown.asked.mechanisms
         chosen = b.multiselect(
             "Mechanisms",
             keys,
-            default=keys,
+            default=[key for key in keys if key in asked] or keys,
             format_func=lambda key: find_mechanism(key).label,
             key="audit_mechanisms",
         )
-    run = background.current(KIND)
-    shown: Any = None if run is None else run.tasks[0]
     runs = own_number(
         "Runs on each table",
         limits.AUDIT_RUNS,
