@@ -152,9 +152,7 @@ def _way_out(table: Table, name: str, other: np.ndarray, categories: tuple[str, 
         )
     parts = {part.strip() for value in values.unique() for part in str(value).split(",") if "," in str(value)}
     if parts and any(category.strip(" \"'") in parts for category in categories):
-        return (
-            "At least one of them holds a comma, and was cut there as it was declared: write | between the categories."
-        )
+        return "At least one holds a comma, and was cut there as it was declared: write | between the categories."
     return "Declare the category too, or correct the table."
 
 

@@ -69,6 +69,17 @@ def test_a_plan_keeps_what_it_was_chosen_against(plan):
         parse_plan(text.encode())
 
 
+def test_the_chosen_one_is_held_against_the_rule_where_compare_has_no_row_of_it(tmp_path):
+    """All rows but that of the chosen one had a verdict: "–" stood beside a mean that was off by 90 %."""
+    given = {"predictors": ("age",), "epsilon": 8.0}
+    analysis = RecordsAnalysis(pupils(1), BLOCKS, given, Cache(tmp_path))
+    policy = Policy(percent=0.01, measure="ecdf_max")
+    others = alternatives_of([analysis.run("measured").summary_numbers], "degree", policy)
+    decision = replace(DECISION, limit=50.0, rule=policy.text, policy=policy, alternatives=tuple(others))
+    chosen = make_plan(analysis, analysis.run("measured_laplace"), decision)[0].alternatives[-1]
+    assert chosen.chosen and chosen.verdict.startswith("fails: distribution functions")
+
+
 def test_an_alternative_says_what_the_rule_limits_and_which_statistic_is_furthest_off(plan):
     """Compare said 8.5 %, of the rule's percentile, and the record of the decision 22 %, without saying of what."""
     statistics = (

@@ -33,6 +33,8 @@ from synth_core.release.plan.planned_block import PlannedBlock
 from synth_core.release.plan.schema import schema_of
 from synth_core.system import clock, files
 
+NO_RULE = Policy()
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -50,6 +52,7 @@ class Decision:
     decimals: int | None = None
     clamp: bool = False
     rule: str = ""  # in words, that alternatives were held against
+    policy: Policy = NO_RULE  # the same; the chosen one is held against it where it is added
     alternatives: tuple[
         Alternative, ...
     ] = ()  # on the tuning table; the chosen one is added where it is not there
@@ -119,7 +122,7 @@ def _alternatives(decision: Decision, result: AnyResult, outcome: str) -> list[d
     """What was compared; nothing where there was no choice."""
     known = list(decision.alternatives)
     if known and not any(each.chosen for each in known):
-        known += alternatives_of([result.summary_numbers], outcome, Policy(), chosen=result.mechanism)
+        known += alternatives_of([result.summary_numbers], outcome, decision.policy, chosen=result.mechanism)
     return [each.model_dump() for each in known[:MOST]]
 
 

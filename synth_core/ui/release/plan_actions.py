@@ -84,6 +84,7 @@ def make_plan(shown: tuple[str, str]) -> None:
         decimals=form["decimals"],
         clamp=form["clamp"] and bounded,
         rule=browser.choices.policy.stated(session.settings().accuracy_by),
+        policy=browser.choices.policy,
         alternatives=_alternatives(form["mechanism"]),
     )
     whole = browser.choices.whole
