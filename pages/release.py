@@ -9,7 +9,7 @@ from synth_core.ui.state.session import plain
 
 status = st.container()
 with status:
-    release_job.show_progress()
+    release_job.show_progress(release_actions.balance_on_desk)
     if error := release_job.state().error:
         st.error(plain(error), icon=release_job.ICONS["failed"])
     if words := release_job.cancelled_words():

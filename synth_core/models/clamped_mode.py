@@ -119,7 +119,11 @@ class ClampedNormal:
         """The share of the mass of modes, by Laplace's method, in those of `found` that no draw is of."""
         reached = self._distinct(self.climb(beta, sigma) for beta, sigma in draws)
         scales = [self.scale(each) for each in reached]
-        apart = [m for m in found if all(self._distance(m, *of) > APART for of in zip(reached, scales, strict=True))]
+        apart = [
+            m
+            for m in found
+            if all(self._distance(m, *of) > APART for of in zip(reached, scales, strict=True))
+        ]
         masses = np.array([self.log_mass(m) for m in (*apart, *reached)])
         shares = np.exp(masses - masses.max())
         return float(shares[: len(apart)].sum() / shares.sum())

@@ -364,7 +364,7 @@ def ending_page(job):
         desk.task, desk.what = job.task, "release"
         release_job._cancel(job)
         st.session_state["begun"] = True
-    release_job.show_progress()
+    release_job.show_progress(lambda: None)
     st.text(f"{release_job.cancelled_words()[:10]} {release_job.state().busy}")
 
 
@@ -388,7 +388,7 @@ def ended_page(task, job):
 
     release_job._job = lambda: job
     release_job.state().task, release_job.state().what = task, "release"
-    release_job.show_progress()
+    release_job.show_progress(lambda: None)
     st.text(release_job.cancelled_words()[:10])
 
 
@@ -399,6 +399,25 @@ def test_a_release_that_none_of_its_buttons_cancelled_is_told_of_too(tmp_path, m
     job.finished.set()
     at = AppTest.from_function(ended_page, args=(NamedTask(), job)).run(timeout=30)
     assert not at.exception and at.text[0].value == "Cancelled."
+
+
+def test_while_a_release_runs_a_charge_is_said_in_all_places_of_the_page(tmp_path, monkeypatch):
+    """The head of the page said that nothing was charged, and step 3 what was: it was charged between the two."""
+
+    class DrawnAgain(Exception):
+        pass
+
+    def rerun():
+        raise DrawnAgain
+
+    shown = []
+    monkeypatch.setattr(release_job.st, "rerun", rerun)
+    monkeypatch.setattr(release_job, "progress_row", lambda *args: shown.append(args))
+    job = Job(NamedTask(), tmp_path / "job")
+    release_job._progress(job, lambda: 0.0, 0.0)
+    assert len(shown) == 1
+    with pytest.raises(DrawnAgain):
+        release_job._progress(job, lambda: 2.0, 0.0)
 
 
 @pytest.mark.slow

@@ -218,6 +218,12 @@ def series_balance(series: str) -> Balance | None:
         return None
 
 
+def balance_on_desk() -> Balance | None:
+    """That of the series of the plan on the desk; None without a plan."""
+    plan = release_job.state().plan
+    return None if plan is None else series_balance(plan.series)
+
+
 def ledger_view(series: str) -> tuple[Balance, list[dict[str, Any]], list[dict[str, str]]]:
     """Balance and entries of one series, and the accuracy of its releases."""
     ledger = Ledger()

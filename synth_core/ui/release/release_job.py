@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -47,8 +48,14 @@ def _job() -> Job | None:
     return None if task is None else manager().submit(_owner(), [task])[0]
 
 
-def show_progress() -> bool:
-    """Show what is under way, and take its answer; True while it runs."""
+def show_progress(charged: Callable[[], object]) -> bool:
+    """Show what is under way, and take its answer; True while it runs.
+
+    Parameters
+    ----------
+    charged : callable
+        What was charged so far: the page is drawn again when that changes, since it says so in several places.
+    """
     if _ending():
         return True
     job = _job()
@@ -56,7 +63,7 @@ def show_progress() -> bool:
         return False
     job.finished.wait(0.2)
     if not job.finished.is_set():
-        poll(_progress, POLL_SECONDS, job)
+        poll(_progress, POLL_SECONDS, job, charged, charged())
         return True
     desk = state()
     if desk.task is None:  # another tab has taken the answer
@@ -72,7 +79,9 @@ def show_progress() -> bool:
     return False
 
 
-def _progress(job: Job) -> None:
+def _progress(job: Job, charged: Callable[[], object], before: object) -> None:
+    if charged() != before:
+        st.rerun()
     progress_row(job, "Cancel", "cancel_release", _cancel, (job,))
 
 
