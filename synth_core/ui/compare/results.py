@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import pandas as pd
@@ -13,7 +14,7 @@ from synth_core.analysis.wording.guarantee_sentences import neighbour_words
 from synth_core.figures.compare import compare_figures
 from synth_core.figures.parts import Figure, Other, saying_unit
 from synth_core.figures.records import record_figures
-from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
 from synth_core.ui.compare import play, subgroups
 from synth_core.ui.compare.briefing import briefing_menu
 from synth_core.ui.compare.closeness import show_closeness
@@ -28,6 +29,19 @@ from synth_core.ui.state import session
 
 Pair = tuple[str, str]
 WORST_PAIR: Pair = ("", "")
+
+
+CHOSEN_HERE = (
+    "The table in use is confidential. What is promised holds for settings that were not chosen by looking at the "
+    "table that is released: of one that they are chosen on and that is released too the strict claim is lost, and the "
+    "page Release says what is left. Choose them on a public, simulated or earlier table."
+)
+
+
+def say_chosen_here(mechanisms: Sequence[Mechanism]) -> None:
+    """Say what it costs to choose the settings of a strict mechanism on the confidential table that is released."""
+    if session.current().table.confidential and any(each.epsilon_by_construction for each in mechanisms):
+        st.caption(CHOSEN_HERE)
 
 
 def choose_pair() -> Pair:
@@ -81,6 +95,7 @@ def show_results(chosen: tuple[str, ...], pair: Pair = WORST_PAIR) -> None:
     mechanisms = [find_mechanism(s.mechanism) for s in shown.summaries]
     if len({mechanism.neighbour for mechanism in mechanisms}) > 1:
         st.caption(session.plain(neighbour_words(mechanisms, session.settings().unit_column)))
+    say_chosen_here(mechanisms)
     if shown.current:  # an older picture is of other records, perhaps
         show_intervals()
         inspect_record(shown.summaries, shown.clicked, subject)

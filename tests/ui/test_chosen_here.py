@@ -1,0 +1,32 @@
+"""Compare says before Release what it costs to choose settings on the confidential table itself."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+
+def page(confidential, mechanism):
+    from dataclasses import replace
+
+    from synth_core.data.examples import load_example
+    from synth_core.mechanisms.catalogue import find_mechanism
+    from synth_core.ui.compare.results import say_chosen_here
+    from synth_core.ui.state import session
+
+    session.take_over()
+    session.use_table(replace(load_example("lognormal", 200), confidential=confidential), session.choices())
+    say_chosen_here([find_mechanism(mechanism)])
+
+
+@pytest.mark.parametrize(
+    ("confidential", "mechanism", "said"),
+    [
+        (True, "anchored", True),
+        (True, "measured", True),
+        (True, "weighted", False),
+        (False, "anchored", False),
+    ],
+)
+def test_a_strict_claim_that_a_release_would_lose_is_told_of(confidential, mechanism, said):
+    at = AppTest.from_function(page, args=(confidential, mechanism)).run(timeout=30)
+    assert not at.exception
+    assert any("strict claim is lost" in each.value for each in at.caption) == said
