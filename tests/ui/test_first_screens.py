@@ -102,6 +102,9 @@ def expected():
     keep_summary(results_cache(), task.key, of_numbers(numbers(seconds=before["weighted"] / 4)))
     kept = expected_runs(subject, settings, ["weighted"]).seconds
     st.write(f"{kept['weighted'] / before['weighted']:.3g}")
+    keep_summary(results_cache(), task.key, of_numbers(numbers(seconds=300 * before["weighted"])))
+    waited = expected_runs(subject, settings, ["weighted"]).seconds
+    st.write(f"{waited['weighted'] / before['weighted']:.3g}")
 
 
 def test_what_takes_long_is_told_by_what_compare_measured(monkeypatch, tmp_path):
@@ -112,6 +115,8 @@ def test_what_takes_long_is_told_by_what_compare_measured(monkeypatch, tmp_path)
     assert at.markdown[0].value == "7 7"
     # The table's own fit was kept: a study of 576 s was announced with 99, and a map of ten minutes with 10 s.
     assert at.markdown[1].value == "1"
+    # It had waited for a compiler: an audit of two minutes was announced with four hours.
+    assert at.markdown[2].value == "10"
 
 
 def studied():

@@ -13,6 +13,8 @@ from synth_core.system.cache import results_cache
 from synth_core.ui.shared.subject import Subject
 from synth_core.ui.state import session
 
+WAITED = 10.0  # times as long as expected
+
 
 @dataclass(frozen=True)
 class ExpectedRuns:
@@ -45,9 +47,12 @@ def expected_runs(subject: Subject, settings: Settings, mechanisms: Iterable[str
         if (known := stored_summary(cache, task.key)) is not None
     }
     expected = {key: task.expected_seconds for key, task in tasks.items()}
-    slower = sum(took.values()) / sum(expected[key] for key in took) if took else 1.0
     models = [block.model for block in subject.blocks] or [settings.model]
+    estimated = all(family(model).estimated for model in models)
+    if estimated:  # what takes many times as long has waited, for a compiler or for other runs
+        took = {key: min(seconds, WAITED * expected[key]) for key, seconds in took.items()}
+    slower = sum(took.values()) / sum(expected[key] for key in took) if took else 1.0
     return ExpectedRuns(
         {key: max(took.get(key, slower * usual), usual) for key, usual in expected.items()},
-        bool(took) or all(family(model).estimated for model in models),
+        bool(took) or estimated,
     )
