@@ -21,13 +21,13 @@ from synth_core.experiments.studies.extra_measures import ConfidentialWeights
 from synth_core.experiments.studies.run_study import StudyOutcome
 from synth_core.experiments.studies.study import Case, Design, Study, StudyPoint
 from synth_core.experiments.studies.verdicts import AGREES, DIFFERS, UNDECIDED, Row, shown
+from synth_core.replication.survey import STATISTICS, sample_of, truth_of
 
 Array = NDArray[np.float64]
 
 CASE = "Confidential weights"
 SIZE, ROWS, REPLICATES, EPSILON = 50_000, 1000, 200, 20.0
 KAPPA, NOISE = 0.5, 0.8  # log inclusion probability: slope by the log outcome, and what is left
-STATISTICS = ("mean", "q15", "median", "q90")
 LABELS = {"unweighted": "Unweighted", "weighted": "Weighted", "anchored": "Anchored"}  # likelihoods by risk
 
 
@@ -41,18 +41,9 @@ def population() -> tuple[Array, NDArray[np.str_], Array]:
     return pay, area, size / size.sum()
 
 
-def truth() -> dict[str, float]:
-    """What is true of the population."""
-    pay = population()[0]
-    low, middle, high = np.quantile(pay, [0.15, 0.5, 0.9], method="inverted_cdf")
-    return {"mean": float(pay.mean()), "q15": float(low), "median": float(middle), "q90": float(high)}
-
-
 def simulate(rng: np.random.Generator, rows: int) -> pd.DataFrame:
-    """A sample, with its survey weights."""
-    pay, area, chance = population()
-    drawn = rng.choice(SIZE, rows, p=chance)
-    return pd.DataFrame({"pay": pay[drawn], "area": area[drawn], "w": (1 / (rows * chance[drawn])).round(3)})
+    """A sample of the population, with its survey weights."""
+    return sample_of(population(), rng, rows)
 
 
 def study() -> Study:
@@ -83,9 +74,9 @@ def study() -> Study:
 
 def compare(outcome: StudyOutcome) -> list[Row]:
     """How far estimates of the population are off with drawn and with smoothed weights."""
-    rows = []
+    rows, known = [], truth_of(population()[0])
     for name, point in [(name, point) for name in STATISTICS for point in LABELS.values()]:
-        true, of = truth()[name], partial(outcome.values, CASE, point)
+        true, of = known[name], partial(outcome.values, CASE, point)
         off = {
             how: of(f"{name}_{how}") / true - 1 for how in ("drawn", "smoothed", "unweighted", "confidential")
         }

@@ -46,18 +46,24 @@ def population() -> tuple[Array, NDArray[np.str_], Array]:
     return pay, area, np.sqrt(pay) / np.sqrt(pay).sum()
 
 
-def truth() -> dict[str, float]:
-    """What is true of the population."""
-    pay = population()[0]
+def truth_of(pay: Array) -> dict[str, float]:
+    """What is true of a population."""
     low, middle, high = np.quantile(pay, [0.15, 0.5, 0.9], method="inverted_cdf")
     return {"mean": float(pay.mean()), "q15": float(low), "median": float(middle), "q90": float(high)}
 
 
-def simulate(rng: np.random.Generator, rows: int) -> pd.DataFrame:
-    """A sample, with its survey weights."""
-    pay, area, chance = population()
-    drawn = rng.choice(SIZE, rows, p=chance)
+def sample_of(
+    people: tuple[Array, NDArray[np.str_], Array], rng: np.random.Generator, rows: int
+) -> pd.DataFrame:
+    """A sample of value, area and chance of everybody, with its survey weights."""
+    pay, area, chance = people
+    drawn = rng.choice(len(pay), rows, p=chance)
     return pd.DataFrame({"pay": pay[drawn], "area": area[drawn], "w": (1 / (rows * chance[drawn])).round(3)})
+
+
+def simulate(rng: np.random.Generator, rows: int) -> pd.DataFrame:
+    """A sample of the population."""
+    return sample_of(population(), rng, rows)
 
 
 def label(mechanism: str, weighted: bool) -> str:
@@ -105,7 +111,7 @@ def compare(outcome: StudyOutcome) -> list[Row]:
 def _band(of: partial[Array], point: str, name: str, values: Array, expected: str) -> Row:
     """One statistic: the share of databases in which it is in the band, and how far it is off on average."""
     low, high = (of(BY_CLASS, f"data_{name}_{end}") for end in ("lower", "upper"))
-    true = truth()[name]
+    true = truth_of(population()[0])[name]
     tried = np.full(len(values), true) if expected == "truth" else values
     share = float(((low <= tried) & (tried <= high)).mean())
     error = float(np.sqrt(max(share * (1 - share), 0.25 / len(values)) / len(values)))
