@@ -7,7 +7,7 @@ from synth_core.ui.release.plan import plan_step
 from synth_core.ui.release.table import table_step
 from synth_core.ui.state.session import plain
 
-status = st.container()
+status = st.container(key="under_way")
 with status:
     release_job.show_progress(release_actions.balance_on_desk)
     if error := release_job.state().error:

@@ -69,7 +69,14 @@ def test_from_the_example_to_two_archives(new_page):
     expect(check).to_be_disabled()  # a charge is confirmed
     confirm_charge(page)
     settled(page)
+    whole = page.viewport_size
+    page.set_viewport_size(whole | {"height": 420})
     check.click()
+    under_way = page.get_by_role("progressbar").first
+    under_way.wait_for()
+    page.get_by_text("5 · Ledger").last.scroll_into_view_if_needed()
+    expect(under_way).to_be_in_viewport()  # however far down its button is
+    page.set_viewport_size(whole)
     page.get_by_text("No copies of confidential records").wait_for(timeout=60_000)
     settled(page)
     release.click()
