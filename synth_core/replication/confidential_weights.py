@@ -1,10 +1,10 @@
 """Survey weights that are confidential themselves: synthesized after the outcome, as drawn and smoothed.
 
-After Hu, Savitsky and Williams (2022), whose synthesizers draw outcome and weight together. Their model of the sample
-(FBS, "fully Bayes for the sample") gives each synthetic record a weight that is drawn. Their model of the population
-(FBP, "for the population") rests on León-Novelo and Savitsky (2019), and smooths the weights: a record has the one that
-is expected of its outcome and predictors. With lognormal outcomes and inclusion probabilities both models are of one
-law of the sample (`tests/replication/test_confidential_weights.py`), so one fit serves both here.
+Our reading of two synthesizers of Hu, Savitsky and Williams (2022), whose paper is not at hand: FBS draws outcome and
+weight together; FBP smooths the weights, so that a record has the one that is expected of its outcome and predictors.
+What a model of the population makes of the sample is after León-Novelo and Savitsky (2019): with lognormal outcomes
+and inclusion probabilities it is again two lognormal regressions
+(`tests/replication/test_confidential_weights.py`), so one fit serves both here.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ def study() -> Study:
     return Study(
         "confidential-weights",
         "Confidential survey weights, as drawn and smoothed",
-        "after Hu, Savitsky and Williams 2022",
+        "our reading of Hu, Savitsky and Williams 2022",
         (Case(CASE, design, ROWS, settings, points, blocks=blocks),),
         REPLICATES,
         tuple(f"{name}_{how}" for name in ("mean", "median") for how in ("drawn", "smoothed")),
-        note="Under “published” stands the direction: smoothed weights (FBP) are nearer than drawn ones (FBS).",
+        note="Under “published” stands what we had expected: smoothed weights (FBP) are nearer than drawn ones (FBS).",
     )
 
 

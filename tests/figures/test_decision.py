@@ -41,7 +41,7 @@ def plan(tmp_path_factory):
         *alternatives_of(taken, "degree", policy, chosen="measured_laplace"),
         *alternatives_of([low.summary_numbers], "degree", policy, "A"),
     ]
-    decision = replace(DECISION, limit=50.0, rule=policy.text, alternatives=tuple(alternatives), reason=WHY)
+    decision = replace(DECISION, limit=50.0, policy=policy, alternatives=tuple(alternatives), reason=WHY)
     return make_plan(analysis, results["measured_laplace"], decision)[0]
 
 
@@ -75,7 +75,7 @@ def test_the_chosen_one_is_held_against_the_rule_where_compare_has_no_row_of_it(
     analysis = RecordsAnalysis(pupils(1), BLOCKS, given, Cache(tmp_path))
     policy = Policy(percent=0.01, measure="ecdf_max")
     others = alternatives_of([analysis.run("measured").summary_numbers], "degree", policy)
-    decision = replace(DECISION, limit=50.0, rule=policy.text, policy=policy, alternatives=tuple(others))
+    decision = replace(DECISION, limit=50.0, policy=policy, alternatives=tuple(others))
     chosen = make_plan(analysis, analysis.run("measured_laplace"), decision)[0].alternatives[-1]
     assert chosen.chosen and chosen.verdict.startswith("fails: distribution functions")
 

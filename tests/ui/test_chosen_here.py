@@ -23,6 +23,7 @@ def page(confidential, mechanism):
         (True, "anchored", True),
         (True, "measured", True),
         (True, "weighted", False),
+        (True, "censored_weighted", False),  # its weights are the table's: it has no strict claim to lose
         (False, "anchored", False),
     ],
 )

@@ -296,7 +296,7 @@ class RecordsAnalysis:
                     require_anchor(each.model, each.settings)
         if mechanism.likelihood.samples:
             analyses, results, of_parts = self._fitted_parts.run(mechanism)
-            drawn = list(self._fitted_parts.draw(analyses, results, ((63, j) for j in range(self.datasets))))
+            drawn = list(self._fitted_parts.draw(analyses, results, _streams(self.datasets)))
             bounds: list[Bounds | None] = list(of_parts)
             joint = joint_lipschitz_bounds(of_parts)
             promised = _sum_promised(results)
@@ -350,7 +350,7 @@ class RecordsAnalysis:
         """A table from the same draw of parameters, or the same noisy tables, that keeps no rule."""
         likelihood = mechanism.likelihood
         if likelihood.samples:
-            return next(self._fitted_parts.draw(analyses, results, [(63, 0)], keep_rules=False))
+            return next(self._fitted_parts.draw(analyses, results, _streams(1), keep_rules=False))
         values = ENGINES[likelihood.key].without_rules(self.inputs, mechanism.label)
         if values is None:
             return None
@@ -405,8 +405,8 @@ class RecordsAnalysis:
     def parameters(self, result: RecordsResult) -> Iterator[list[Drawn]]:
         """What the values of each data set were drawn by, see `FittedParts.parameters`."""
         analyses = self.analyses(result.point.likelihood.anchors)
-        streams = ((63, j) for j in range(len(result.drawn)))
-        return self._fitted_parts.parameters(analyses, [each.result for each in result.parts], streams)
+        results = [each.result for each in result.parts]
+        return self._fitted_parts.parameters(analyses, results, _streams(len(result.drawn)))
 
     def draw(self, result: RecordsResult, streams: Iterable[tuple[int, ...]]) -> Iterator[dict[str, Array]]:
         """More synthetic tables of the fits behind a result, one for each stream of random numbers.
@@ -433,6 +433,11 @@ class RecordsAnalysis:
         return pd.DataFrame(
             {name: outcome_column(drawn[name], s.outcome_categories) for name, s in self.outcomes.items()}
         )
+
+
+def _streams(n: int) -> list[tuple[int, ...]]:
+    """The streams of random numbers that the data sets of a result are drawn by."""
+    return [(63, j) for j in range(n)]
 
 
 def _sum_promised(results: list[Result]) -> float | None:

@@ -61,7 +61,7 @@ def _drawn_once(parts: Sequence[Drawn], public: Array, drawing: Drawing) -> dict
             there &= ~must_be_missing(limits, drawn, len(public))
         if not there.any():
             continue
-        before = {name: values[there] for name, values in columns.items()}
+        before = {each.name: columns[each.name][there] for each in part.settings.earlier}
         of_these = at_records(part, model, public[there], before)
         values = synthetic_values(of_these, draw, rng, drawing)
         if part.of_missing and limits:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from synth_core.experiments.audit.power import NEIGHBOURS
 from synth_core.mechanisms.catalogue import Mechanism
 
-RUNS_OF_A_FIT = (
-    2_000  # that a fit's own number of draws gives after thinning: for more runs chains are longer
-)
+RUNS_OF_A_FIT = 2_000  # that the draws of a fit give after thinning: for more the chains are longer
 VALUE_SECONDS = 1e-7  # to draw a synthetic value, and to read it
 TABLE_SECONDS = 2e-3  # more for each variable of a synthetic table of whole records, which is drawn by itself
 

@@ -51,8 +51,7 @@ class Decision:
     keep_units: bool = True  # where there are units of several records: together, under new identifiers
     decimals: int | None = None
     clamp: bool = False
-    rule: str = ""  # in words, that alternatives were held against
-    policy: Policy = NO_RULE  # the same; the chosen one is held against it where it is added
+    policy: Policy = NO_RULE  # the rule that alternatives were held against
     alternatives: tuple[
         Alternative, ...
     ] = ()  # on the tuning table; the chosen one is added where it is not there
@@ -100,7 +99,7 @@ def make_plan(analysis: AnyAnalysis[R], result: R, decision: Decision) -> tuple[
         "target_epsilon": target,
         "safety": safety,
         "frozen": frozen,
-        "rule": decision.rule,
+        "rule": decision.policy.stated(s.accuracy_by),
         "alternatives": _alternatives(decision, result, s.outcome),
         "blocks": [PlannedBlock.of(block) for block in analysis.blocks],
     }

@@ -29,8 +29,6 @@ from synth_core.ui.state import session
 
 Pair = tuple[str, str]
 WORST_PAIR: Pair = ("", "")
-
-
 CHOSEN_HERE = (
     "The table in use is confidential. What is promised holds for settings that were not chosen by looking at the "
     "table that is released: of one that they are chosen on and that is released too the strict claim is lost, and the "
@@ -40,7 +38,8 @@ CHOSEN_HERE = (
 
 def say_chosen_here(mechanisms: Sequence[Mechanism]) -> None:
     """Say what it costs to choose the settings of a strict mechanism on the confidential table that is released."""
-    if session.current().table.confidential and any(each.epsilon_by_construction for each in mechanisms):
+    browser = session.current()
+    if browser.table.confidential and any(each.guarantee(browser.weights_from).strict for each in mechanisms):
         st.caption(CHOSEN_HERE)
 
 

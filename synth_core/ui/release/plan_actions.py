@@ -83,7 +83,6 @@ def make_plan(shown: tuple[str, str]) -> None:
         keep_units=form.get("units", True),
         decimals=form["decimals"],
         clamp=form["clamp"] and bounded,
-        rule=browser.choices.policy.stated(session.settings().accuracy_by),
         policy=browser.choices.policy,
         alternatives=_alternatives(form["mechanism"]),
     )

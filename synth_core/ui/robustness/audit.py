@@ -24,7 +24,7 @@ from synth_core.system import limits
 from synth_core.ui.robustness.claims import known
 from synth_core.ui.shared import background
 from synth_core.ui.shared.expected import expected_runs
-from synth_core.ui.shared.subject import Subject, n_records
+from synth_core.ui.shared.subject import Subject
 from synth_core.ui.shared.waiting import watch
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
@@ -120,12 +120,13 @@ def _how_long(plan: Plan | None, chosen: list[str], runs: int) -> str:
     subject = Subject(browser.choices.whole if plan is None else tuple(each.block for each in plan.blocks))
     try:
         settings = session.settings() if plan is None else plan.settings
-        once, records = expected_runs(subject, subject.settings(settings), chosen), n_records(subject)
+        once = expected_runs(subject, subject.settings(settings), chosen)
     except InputError:  # said where it is chosen, and when the audit is asked for
         return ""
+    rows = browser.table.rows
     seconds = sum(
         _lines(plan, [key])
-        * seconds_of_line(find_mechanism(key), once.seconds[key], runs, records, len(subject.blocks))
+        * seconds_of_line(find_mechanism(key), once.seconds[key], runs, rows, len(subject.blocks))
         for key in chosen
     )
     lines = _lines(plan, chosen)

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from synth_core.analysis.records.table import whole_records
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
 from synth_core.experiments.studies.verdicts import Row
@@ -24,7 +25,7 @@ from synth_core.ui.robustness.kinds import INTERVALS, LIKE_MINE, PAPERS
 from synth_core.ui.shared import background
 from synth_core.ui.shared.board import board
 from synth_core.ui.shared.expected import expected_runs
-from synth_core.ui.shared.subject import n_records, record_subject, say_left_out
+from synth_core.ui.shared.subject import Subject, record_subject, say_left_out
 from synth_core.ui.shared.waiting import watch
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
@@ -113,17 +114,18 @@ def choose(settings: Settings, kind: str) -> tuple[StudyRequest, Any]:
     chosen = [key for key in wanted if key not in refused]
     usual = float(settings.epsilon) if before is None else before.epsilons[0]
     epsilon = own_number("Target ε", limits.EPSILON, usual, 0.5, "study_epsilon", a)
+    records = _records(subject)
     with d:
         sizes = st.text_input(
             "Numbers of records",
-            str(n_records(subject)) if before is None else " ".join(map(str, before.rows)),
+            str(records) if before is None else " ".join(map(str, before.rows)),
             help="One or more, separated by blanks: shows how Δ contracts as n grows.",
         )
     labels = ", ".join(find_mechanism(key).label for key in chosen) or "none"
     of = f" Databases are of whole records: {subject.names}." if subject.blocks else ""
     m = session.choices().settings.datasets
     sets = f" Data sets of a release: {m} (page Compare, Sampling)." if kind == INTERVALS else ""
-    records, numbers = n_records(subject), whole(sizes)
+    numbers = whole(sizes)
     once = expected_runs(subject, settings, chosen)
     seconds = replicates * sum(once.seconds.values()) * sum(n / max(records, 1) for n in numbers)
     took = f" {sentence(once.words(seconds))}, less where databases are known."
@@ -134,6 +136,14 @@ def choose(settings: Settings, kind: str) -> tuple[StudyRequest, Any]:
     return StudyRequest(
         OF_TABLE[kind], int(replicates), int(seed), tuple(chosen), (float(epsilon),), numbers
     ), e
+
+
+def _records(subject: Subject) -> int:
+    """How many complete records there are."""
+    if not subject.blocks:
+        return session.outcome().size
+    table, s = session.current().table, session.settings()
+    return whole_records(table, subject.blocks, s.predictors, categorical=s.categorical).table.rows
 
 
 def whole(text: str) -> tuple[int, ...]:

@@ -11,7 +11,6 @@ import streamlit as st
 from synth_core.analysis.policy import Policy
 from synth_core.analysis.records.blocks import Block, common_of, settings_of_first, shares_of
 from synth_core.analysis.records.feasible import refusal
-from synth_core.analysis.records.table import whole_records
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.summary import ResultSummary
 from synth_core.analysis.wording.headings import COLUMNS, RECORD_COLUMNS, Word
@@ -132,14 +131,6 @@ def record_subject() -> Subject:
     variables Compare shows, since a release is of the record.
     """
     return Subject(session.choices().whole)
-
-
-def n_records(subject: Subject) -> int:
-    """How many complete records of it the table in use has."""
-    if not subject.blocks:
-        return session.outcome().size
-    table, s = session.current().table, session.settings()
-    return whole_records(table, subject.blocks, s.predictors, categorical=s.categorical).table.rows
 
 
 def show_subject(several: bool) -> None:
