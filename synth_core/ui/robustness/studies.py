@@ -46,7 +46,7 @@ TITLES = {
     "reweight-supp-5": "Reweight Supp 5: local and global Δ",
     "anchored": "Ours: anchored beside the printed censoring",
     "survey": "Ours: a population with survey weights and without",
-    "confidential-weights": "Ours: confidential survey weights, as drawn and smoothed",
+    "confidential-weights": "Ours: confidential survey weights",
 }
 
 
