@@ -31,7 +31,7 @@ Pair = tuple[str, str]
 WORST_PAIR: Pair = ("", "")
 CHOSEN_HERE = (
     "The table in use is confidential. What is promised holds for settings that were not chosen by looking at the "
-    "table that is released: of one that they are chosen on and that is released too the strict claim is lost, and the "
+    "table that is released: where they are chosen here and this table is released, the strict claim is lost, and the "
     "page Release says what is left. Choose them on a public, simulated or earlier table."
 )
 
