@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import signal
 from collections.abc import AsyncIterator
 from typing import Any
 
+import uvicorn
 from starlette.formparsers import MultiPartParser
 from streamlit.runtime.pages_manager import PagesManager
 
@@ -19,6 +21,7 @@ from synth_core.ui.server import access
 from synth_core.ui.server.manager import close_manager, manager
 
 PRUNE_SECONDS = 3600
+GRACE_SECONDS = 5  # in which an open request may still be answered once the server is asked to end
 
 _preparation: Preparation | None = None
 
@@ -35,6 +38,17 @@ async def _forget_old_results() -> None:
         await asyncio.sleep(PRUNE_SECONDS)
 
 
+def _end_in_time() -> None:
+    """Let the server end although a connection stays open.
+
+    Without a limit uvicorn waits for ever: for an upload that broke off, for a connection that a browser opened
+    ahead of need while the server was ending. Streamlit has no option for the limit, and a signal leads to the server.
+    """
+    server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
+    if isinstance(server, uvicorn.Server):
+        server.config.timeout_graceful_shutdown = GRACE_SECONDS
+
+
 @contextlib.asynccontextmanager
 async def lifespan(app: Any) -> AsyncIterator[dict[str, Any]]:
     """Start the workers with the server, and end them and their samplers with it."""
@@ -46,6 +60,7 @@ async def lifespan(app: Any) -> AsyncIterator[dict[str, Any]]:
     MultiPartParser.spool_max_size = (limits.MAX_UPLOAD_MB + 1) * 1024**2
     # It logs tracebacks, whose messages may quote cells, before `hide_error` is asked.
     logging.getLogger("streamlit.error_util").disabled = True
+    _end_in_time()
     access.enforce()
     results_cache()  # says now whether SYNTH_CACHE_DAYS can be read
     manager()
