@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from synth_core.models import MODELS, family
-from synth_core.system.number_text import points_at_most
+from synth_core.system.number_text import number_of, points_at_most
 
 FITS_WITHIN, ROUGHLY_WITHIN = 0.02, 0.05  # largest difference of the distribution functions
 KOLMOGOROV_95 = 1.358  # sqrt(n) times that difference stays below it in 95 % of samples of a true model
@@ -29,6 +29,8 @@ class FitVerdict:
         Whether a fit that has not converged may with more draws.
     residuals : float
         Largest difference between the distribution function of the residuals and that of even values, from 0 to 1.
+    few : int
+        Records of a model that fits for want of more of them: such a difference is within chance. 0: enough.
     """
 
     level: Literal["fits", "roughly", "misfit", "unknown"]
@@ -37,6 +39,7 @@ class FitVerdict:
     advice: str
     longer: bool = True
     residuals: float = 0.0
+    few: int = 0
 
     @property
     def largest(self) -> float:
@@ -45,9 +48,10 @@ class FitVerdict:
 
     @property
     def points_off(self) -> str:
-        """The larger of the two differences in percentage points, and whose it is where it is the residuals'."""
+        """The larger of the two differences in percentage points, whose it is, and where chance is as large."""
         whose = "residuals " if self.residuals > self.difference else ""
-        return f"{whose}{points_at_most(self.largest)} points off"
+        chance = f", by chance among {number_of(self.few, 'record')}" if self.few else ""
+        return f"{whose}{points_at_most(self.largest)} points off{chance}"
 
 
 def fit_verdict(
@@ -116,13 +120,15 @@ def fit_verdict(
         return difference <= max(limit, usual) and residuals <= max(limit, chance)
 
     if within(FITS_WITHIN):
+        few = n_records if max(difference, residuals) > FITS_WITHIN else 0
+        told = f"The model fits as far as {number_of(few, 'record')} can tell" if few else "The model fits"
         return FitVerdict(
-            "fits", difference, f"The model fits: {about}.", "Go on to Compare.", residuals=residuals
+            "fits", difference, f"{told}: {about}.", "Go on to Compare.", residuals=residuals, few=few
         )
     if within(ROUGHLY_WITHIN):
         advice = (
-            "What is drawn from this model is about that far off even without privacy; measured counts need none. "
-            "Look where the dots leave their bars; another model, scale or predictor may do better."
+            "What is drawn from this model is about that far off even without privacy; Measured, which counts records, "
+            "needs no such model. Look where dots leave their bars; another model, scale or predictor may do better."
         )
         if difference <= max(FITS_WITHIN, usual):
             advice = (

@@ -74,7 +74,7 @@ def beside_once(traces: list[Trace], other: Other) -> list[Trace]:
     if not any(map(said, traces)):
         return traces
     line = {"color": TEXT, "width": 1.5, "dash": "dot"}
-    entry = scatter([None], [None], "lines", name=f"{other.name}: faint", showlegend=True, line=line)
+    entry = scatter([None], [None], "lines", name=f"{other.name}, paler", showlegend=True, line=line)
     return [t | {"showlegend": False} if said(t) else t for t in traces] + [entry | {"opacity": FAINT_OTHER}]
 
 

@@ -233,7 +233,7 @@ def test_what_is_seen_beside_is_faint_dashed_and_named(summaries):
         names = {t["name"] for t in figure["traces"]}
         assert {"Unweighted, now", "Unweighted, A", "Weighted, now", "Weighted, A"} <= names
         legend = [t["name"] for t in figure["traces"] if t.get("showlegend")]
-        assert {"Unweighted, now", "Weighted, now", "A: faint"} <= set(legend)
+        assert {"Unweighted, now", "Weighted, now", "A, paler"} <= set(legend)
         assert not {"Unweighted, A", "Weighted, A"} & set(legend)  # each twice had no room
         for trace in (t for t in figure["traces"] if t.get("name", "").endswith(", A")):
             assert trace["opacity"] < 1

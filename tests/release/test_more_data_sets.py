@@ -37,7 +37,9 @@ def short_fits():
     """What is asked here is which data sets are the same and what they cost, not how close they come."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(model, "ITERATIONS", 25)
-        patch.setattr(model, "learnt_scales", lambda model, measured, rng: (scaled(1.0, STEPS[2]), None))
+        patch.setattr(
+            model, "learnt_scales", lambda model, measured, rng, heard: (scaled(1.0, STEPS[2]), None)
+        )
         yield
 
 

@@ -9,7 +9,7 @@ def page(confidential, mechanism):
 
     from synth_core.data.examples import load_example
     from synth_core.mechanisms.catalogue import find_mechanism
-    from synth_core.ui.compare.results import say_chosen_here
+    from synth_core.ui.shared.chosen_here import say_chosen_here
     from synth_core.ui.state import session
 
     session.take_over()

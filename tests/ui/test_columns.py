@@ -104,8 +104,10 @@ def test_roles_are_read_off_the_choices_and_one_is_always_sensitive():
     assert chosen.settings.predictors == ("age",) and chosen.settings.weight == "wt"
     chosen = roles.with_role(chosen, used, "age", roles.SENSITIVE)  # a predictor no more
     assert chosen.settings.predictors == () and roles.sensitive_names(chosen) == (first, "degree", "age")
-    chosen = roles.earlier(chosen, "age")
+    chosen = roles.moved(chosen, "age", -1)
     assert roles.sensitive_names(chosen) == (first, "age", "degree")
+    later = roles.moved(chosen, first, 1)
+    assert roles.sensitive_names(later) == ("age", first, "degree")
     for name in ("age", "degree"):
         chosen = roles.with_role(chosen, used, name, roles.UNUSED)
     assert roles.sensitive_names(chosen) == (first,) and chosen.blocks == ()

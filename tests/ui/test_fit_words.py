@@ -19,3 +19,17 @@ def test_a_row_that_fits_roughly_for_its_residuals_says_so(monkeypatch):
         "roughly",
         "fits roughly, residuals 3.1 points off",
     )
+
+
+def test_a_fit_that_few_records_cannot_deny_says_so(monkeypatch):
+    """A row said in green "fits, residuals 14.9 points off": of 62 records chance gives as much."""
+    verdict = fit_verdict(0.05, 62, residuals=0.149)
+    assert verdict.level == "fits" and verdict.words.startswith(
+        "The model fits as far as 62 records can tell:"
+    )
+    monkeypatch.setattr(Fit, "verdict", verdict)
+    assert Fit("x", None, None, "", 0.0, "x").words == (
+        "fits",
+        "fits, residuals 14.9 points off, by chance among 62 records",
+    )
+    assert fit_verdict(0.01, 62).few == 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -313,6 +313,7 @@ class LogLinear:
         start: Array | None = None,
         rng: np.random.Generator | None = None,
         iterations: int = 200,
+        heard: Callable[[], object] = lambda: None,
     ) -> Array:
         """The most likely parameters given the tables, under normal priors; of shape (n_parameters,).
 
@@ -323,6 +324,8 @@ class LogLinear:
         start : array, optional
         rng : Generator, optional
             Draws the centres of the priors, so that with perturbed tables the answer is about a draw of the posterior.
+        heard : callable
+            Called after each iteration; what it raises ends the fit.
         """
         deviation = self.deviations(scales)
         middle, precision = np.zeros(self.n_parameters), deviation**-2
@@ -357,6 +360,7 @@ class LogLinear:
             first,
             jac=True,
             method="L-BFGS-B",
+            callback=lambda _: heard(),
             options={"maxiter": iterations, "maxfun": 2 * iterations, "ftol": 1e-7, "maxcor": 10},
         )
         return np.asarray(middle + unit * best.x)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from synth_core.analysis.measured.cell_limits import dealt_within, left_by_limit
 from synth_core.analysis.measured.cells import FREE, PRESENT, PublicSide
 from synth_core.analysis.measured.log_linear import Columns, Domain, LogLinear, NoisyTable, PriorScales
 from synth_core.analysis.measured.measuring import Measurements
-from synth_core.analysis.measured.prior_scales import STEPS, learnt_scales, scaled
+from synth_core.analysis.measured.prior_scales import EXPECTED, STEPS, learnt_scales, scaled
 from synth_core.analysis.measured.sampled import Sampling
 from synth_core.analysis.measured.structural_missing import structural_missing
 from synth_core.analysis.measured.variable import Array, Codes, Variable
@@ -188,12 +189,20 @@ class MeasuredModel:
     def _most_likely(self, number: int, group: _Group) -> tuple[PriorScales, Array]:
         """Scales of the priors, learnt by the first group, and the most likely parameters; found once for a group."""
         if len(self._fits) <= number:
-            self.progress("fitting a model of the noisy tables", number / len(self._groups))
+            usual = ITERATIONS + (EXPECTED if number == 0 else 0)  # iterations of this group
+            done, n_groups = EXPECTED * (number > 0) + ITERATIONS * number, len(self._groups)
+            iterations = count(1)
+
+            def heard() -> None:
+                share = (done + min(next(iterations), usual)) / (EXPECTED + ITERATIONS * n_groups)
+                self.progress("fitting a model of the noisy tables", share)
+
+            heard()
             if number == 0:
-                scales, start = learnt_scales(group.model, group.measured, self.rng(1))
+                scales, start = learnt_scales(group.model, group.measured, self.rng(1), heard)
             else:
                 scales, start = replace(self._fits[0][0], along=group.ordered), None
-            fitted = group.model.fit(group.measured, scales, start, iterations=ITERATIONS)
+            fitted = group.model.fit(group.measured, scales, start, iterations=ITERATIONS, heard=heard)
             self._fits.append((scales, fitted))
         return self._fits[number]
 

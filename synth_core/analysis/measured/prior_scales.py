@@ -8,7 +8,7 @@ for what is only a choice of scales.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from synth_core.analysis.measured.log_linear import Array, LogLinear, NoisyTable
 
 THINNING = 0.5  # a: a fit has 1 + a^2 times the variance, a score 1 + 1 / a^2 times
 FIRST, NEXT = 100, 40  # iterations of a fit, from nothing and from another fit
+EXPECTED = FIRST + 7 * NEXT  # iterations in all, as a rule
 SIZES = (0.5, 1.0, 2.0)  # times the usual deviations of terms of two columns and more
 STEPS = (
     (math.inf, math.inf),
@@ -35,7 +36,10 @@ def scaled(size: float, step: tuple[float, float], along: Sequence[int] = ()) ->
 
 
 def learnt_scales(
-    model: LogLinear, measured: Sequence[NoisyTable], rng: np.random.Generator
+    model: LogLinear,
+    measured: Sequence[NoisyTable],
+    rng: np.random.Generator,
+    heard: Callable[[], object] = lambda: None,
 ) -> tuple[PriorScales, Array]:
     """The scales under which one copy of the tables tells the other best, and parameters to start a fit from.
 
@@ -52,7 +56,7 @@ def learnt_scales(
 
     def score(scales: PriorScales) -> float:
         nonlocal start
-        start = model.fit(fitted, scales, start, iterations=FIRST if start is None else NEXT)
+        start = model.fit(fitted, scales, start, iterations=FIRST if start is None else NEXT, heard=heard)
         expected = model.expected(model.shares(start), columns)
         return sum(
             float(((mine - told) ** 2).sum()) / variance

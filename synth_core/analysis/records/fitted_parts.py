@@ -75,12 +75,13 @@ class FittedParts:
 
     def _new(self, place: int, prepared: Fits | None = None) -> Analysis:
         """A new analysis of a part; its predictors are those of its own rows, if `prepared` holds no others."""
-        part, reference = self.parts[place], self.reference
+        part, reference, n = self.parts[place], self.reference, len(self.parts)
+        name = part.name if n == 1 else f"{part.name} ({place + 1} of {n})"
         return Analysis(
             self.table,
             part.settings,
             self.cache,
-            self._parallel_progress.of(place, part.name),
+            self._parallel_progress.of(place, name),
             reference[place] if isinstance(reference, tuple) else reference,
             anchor=self.anchor,
             entropy=None if self.entropy is None else _part_entropy(self.entropy, place),

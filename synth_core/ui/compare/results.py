@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 
 import pandas as pd
@@ -14,7 +13,7 @@ from synth_core.analysis.wording.guarantee_sentences import neighbour_words
 from synth_core.figures.compare import compare_figures
 from synth_core.figures.parts import Figure, Other, saying_unit
 from synth_core.figures.records import record_figures
-from synth_core.mechanisms.catalogue import Mechanism, find_mechanism
+from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.ui.compare import play, subgroups
 from synth_core.ui.compare.briefing import briefing_menu
 from synth_core.ui.compare.closeness import show_closeness
@@ -24,23 +23,12 @@ from synth_core.ui.compare.intervals import show_intervals
 from synth_core.ui.compare.look import show_look
 from synth_core.ui.compare.scenarios import decision_bar, stage
 from synth_core.ui.shared import refits
+from synth_core.ui.shared.chosen_here import say_chosen_here
 from synth_core.ui.shared.subject import shown_subject
 from synth_core.ui.state import session
 
 Pair = tuple[str, str]
 WORST_PAIR: Pair = ("", "")
-CHOSEN_HERE = (
-    "The table in use is confidential. What is promised holds for settings that were not chosen by looking at the "
-    "table that is released: where they are chosen here and this table is released, the strict claim is lost, and the "
-    "page Release says what is left. Choose them on a public, simulated or earlier table."
-)
-
-
-def say_chosen_here(mechanisms: Sequence[Mechanism]) -> None:
-    """Say what it costs to choose the settings of a strict mechanism on the confidential table that is released."""
-    browser = session.current()
-    if browser.table.confidential and any(each.guarantee(browser.weights_from).strict for each in mechanisms):
-        st.caption(CHOSEN_HERE)
 
 
 def choose_pair() -> Pair:

@@ -55,7 +55,7 @@ def _sensitive(column: Column, ready: Readiness, fits: dict[str, Fit]) -> None:
     whole, name = browser.choices.whole, column.name
     if len(whole) > 1:
         place = roles.sensitive_names(browser.choices).index(name)
-        a, b = st.columns([5, 1], vertical_alignment="center")
+        a, b, c = st.columns([5, 1, 1], vertical_alignment="center")
         before = session.plain(", ".join(block.name for block in whole[:place]))
         epsilon, unit = browser.choices.settings.epsilon, browser.choices.settings.unit_column
         shares = f"{place + 1} of {len(whole)} in the order of synthesis"
@@ -65,14 +65,16 @@ def _sensitive(column: Column, ready: Readiness, fits: dict[str, Fit]) -> None:
             + f"One ε of {epsilon:g} covers everything sensitive about "
             + (f"one '{session.plain(unit)}', all of its records." if unit else "a record.")
         )
-        b.button(
-            "Earlier",
-            type="tertiary",
-            disabled=place == 0,
-            on_click=_earlier,
-            args=(name,),
-            help="One place earlier in the order: those after a variable are conditional on it.",
-        )
+        for box, label, step, end in ((b, "Earlier", -1, 0), (c, "Later", 1, len(whole) - 1)):
+            box.button(
+                label,
+                icon=":material/arrow_upward:" if step < 0 else ":material/arrow_downward:",
+                width="stretch",
+                disabled=place == end,
+                on_click=_move,
+                args=(name, step),
+                help=f"One place {label.lower()} in the order: those after a variable are conditional on it.",
+            )
     model.choose_model()
     if name in list(ready.problems)[1:]:  # the first is said above the table
         st.warning(session.said(ready.problems[name]), icon=":material/edit:")
@@ -106,9 +108,9 @@ def _sensitive(column: Column, ready: Readiness, fits: dict[str, Fit]) -> None:
         model.choose_anchor()
 
 
-def _earlier(name: str) -> None:
+def _move(name: str, step: int) -> None:
     """Button callback."""
-    session.change(roles.earlier(session.choices(), name))
+    session.change(roles.moved(session.choices(), name, step))
 
 
 def _predictor(column: Column) -> None:

@@ -136,11 +136,11 @@ def without(choices: Choices, name: str) -> Choices:
     return choices.model_copy(update={"blocks": left, "policy": policy})
 
 
-def earlier(choices: Choices, name: str) -> Choices:
-    """Choices with this variable one place earlier in the order of synthesis."""
+def moved(choices: Choices, name: str, step: int) -> Choices:
+    """Choices with this variable so many places later in the order of synthesis; earlier, if negative."""
     blocks = list(choices.whole)
     i = next(i for i, block in enumerate(blocks) if block.name == name)
-    blocks.insert(max(i - 1, 0), blocks.pop(i))
+    blocks.insert(max(i + step, 0), blocks.pop(i))
     return choices.model_copy(update={"blocks": tuple(blocks)})
 
 

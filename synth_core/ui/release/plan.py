@@ -23,7 +23,9 @@ from synth_core.system.number_text import number_of, rounded_up
 from synth_core.ui.compare.briefing import POWERPOINT
 from synth_core.ui.compare.scenarios import proposed_reason
 from synth_core.ui.release import plan_actions, release_actions, release_job
+from synth_core.ui.shared.expected import expected_runs
 from synth_core.ui.shared.finished_runs import runs_panel
+from synth_core.ui.shared.subject import record_subject
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 from synth_core.ui.state.session import plain
@@ -139,6 +141,7 @@ def plan_form() -> None:
             if point.likelihood.samples
             else " (page Compare, Sampling). The noise is the system's and has no seed."
         )
+        + _how_long(mechanism)
     )
     st.button(
         "Make the plan",
@@ -146,6 +149,22 @@ def plan_form() -> None:
         on_click=session.attempt,
         args=("plan", plan_actions.make_plan, plan_actions.now_shown()),
         disabled=release_job.state().busy or not counted,
+    )
+
+
+def _how_long(mechanism: str) -> str:
+    """About how long making the plan takes, a sentence after another; empty where that is short."""
+    subject, compared = record_subject(), session.choices().mechanisms  # which tell how slow the table is
+    known = [key for key in compared if key not in subject.left_out(compared)]
+    try:
+        once = expected_runs(subject, subject.settings(session.settings()), {mechanism, *known})
+    except InputError:  # said when the plan is asked for
+        return ""
+    seconds = once.seconds[mechanism]
+    return (
+        f" Making the plan fits {find_mechanism(mechanism).label} once: {once.words(seconds)}."
+        if seconds > 5
+        else ""
     )
 
 
@@ -237,7 +256,7 @@ def limit_row(counts: list[str], guarantee: Guarantee) -> None:
     count = Count(st.session_state.get("plan_delta", DELTA) if at_delta else None)
     a, b, *c = st.columns(3 if at_delta else 2)
     own_number(
-        "Limit of ε in all",
+        f"Limit of ε in all{', at δ' if at_delta else ''}",
         limits.TOTAL_EPSILON,
         _propose_limit(guarantee, count),
         1.0,

@@ -29,12 +29,14 @@ def table_step(plan: Plan | None, table: Table | None) -> None:
         st.markdown(f"**{plain(table.name)}**, {table.rows:,} rows")
         choose_sheet("table", put_table, held(st.session_state.get("release_table")), table)
     with st.expander("Another table", expanded=False) if table is not None else st.container():
-        choose_table()
+        choose_table(plan)
     show_reading("table")
 
 
-def choose_table() -> None:
-    """The table to be released: another period, not the one the plan was tuned on."""
+def choose_table(plan: Plan) -> None:
+    """The table to be released: another period, or the plan's own table, first where it was said to be that."""
+    if plan.tuned_on.kind == "confidential":
+        _take_in_use()
     other, example = half(), simulates()
     if other is not None:
         st.button(
@@ -57,9 +59,17 @@ def choose_table() -> None:
             on_click=session.attempt,
             args=("table", _take_file, upload),
         )
-    with st.expander("The table in use"):
-        st.caption("Releasing the very table that the settings were tuned on costs the strict claim.")
-        st.button("Take the table in use", on_click=session.attempt, args=("table", take_table, "current"))
+    if plan.tuned_on.kind != "confidential":
+        with st.expander("The table in use"):
+            st.caption("Releasing the very table that the settings were tuned on costs the strict claim.")
+            _take_in_use()
+
+
+def _take_in_use() -> None:
+    name = plain(session.current().table.name)
+    st.button(
+        f"Take the table in use, {name}", on_click=session.attempt, args=("table", take_table, "current")
+    )
 
 
 def _take_file(upload: Any) -> None:

@@ -11,6 +11,7 @@ from synth_core.errors import InputError
 from synth_core.jobs.stored_summaries import stored_summary
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.cache import results_cache
+from synth_core.ui.shared.chosen_here import say_chosen_here
 from synth_core.ui.shared.subject import record_subject
 from synth_core.ui.state import session
 
@@ -21,6 +22,7 @@ def show() -> None:
     if rows:
         st.markdown("**What is claimed today**")
         st.table(pd.DataFrame(rows).set_index("Mechanism").map(session.plain))
+        say_chosen_here(find_mechanism(key) for key in known())
 
 
 def known() -> dict[str, ResultNumbers | None]:

@@ -48,7 +48,7 @@ def _running(jobs: list[Job]) -> None:
     text, share = min((job.progress() for job in open_jobs), key=lambda pair: pair[1])
     done = f"{len(jobs) - len(open_jobs)} of {len(jobs)} done; " if len(jobs) > 2 else ""
     seen = any(str(key).startswith("shown_") for key in st.session_state)
-    words = f"Refitting: {done}{text}.{' What is faint below is older.' if seen else ''}"
+    words = f"Refitting: {done}{text}.{' What is pale below is older.' if seen else ''}"
     bar = left.progress(min(max(share, 0.0), 1.0), text=words)
     if right.button("Cancel", key="cancel_jobs", width="stretch"):
         manager().cancel(session.owner())
@@ -194,14 +194,15 @@ def _status(jobs: list[Job], others: list[Job], picture: Picture, subject: Subje
         poll(_running, POLL_SECONDS, everything)
     elif any(job.state == "cancelled" for job in everything):
         left, right = st.columns([8, 1], vertical_alignment="center")
-        left.info("Cancelled. What is faint below is older.", icon=":material/cancel:")
+        left.info("Cancelled. What is pale below is older.", icon=":material/cancel:")
         right.button("Run again", width="stretch", on_click=manager().forget, args=again)
     elif failed:
         own = {job.key for job in jobs}
         words = _why_failed(jobs, [job for key, job in failed.items() if key not in own], beside)
         left, right = st.columns([8, 1], vertical_alignment="center")
         if picture.summaries:  # others are there: what they show is news, and this is not
-            left.markdown(f"{subject.caption(picture.summaries[0])} · {session.said(words)}")
+            caption = subject.caption(picture.summaries[0])
+            left.markdown(f"{caption}{'' if caption.endswith('.') else ' ·'} {session.said(words)}")
         else:
             left.error(session.said(words), icon=":material/error:")
         right.button("Run again", width="stretch", on_click=manager().forget, args=again)

@@ -63,7 +63,10 @@ def usual_scales(monkeypatch):
     """Prior scales as they are where nothing is learnt: for tests of what is read and kept, a third of the time."""
     monkeypatch.setattr(
         "synth_core.analysis.measured.model.learnt_scales",
-        lambda model, measured, rng: (scaled(1.0, STEPS[2], np.flatnonzero(model.domain.ordered)), None),
+        lambda model, measured, rng, heard: (
+            scaled(1.0, STEPS[2], np.flatnonzero(model.domain.ordered)),
+            None,
+        ),
     )
 
 
