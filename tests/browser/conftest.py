@@ -317,8 +317,13 @@ def help_on(page, section):
 
 def confirm_charge(page):
     """Tick the box that confirms a charge; Streamlit may show it twice for a moment."""
-    settled(page)
-    page.get_by_text("Yes, charge it").last.click()
+    box = page.get_by_role("checkbox", name="Yes, charge it").last
+    for _ in range(3):  # of another label it is another box: a run that was under way may have put it there since
+        settled(page)
+        page.get_by_text("Yes, charge it").last.click()
+        settled(page)
+        if box.count() == 0 or box.is_checked():  # paid for: it is gone
+            return
 
 
 def painted(page, old=None, timeout=120_000):

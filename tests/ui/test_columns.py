@@ -266,7 +266,7 @@ def test_where_units_are_named_newcomers_mechanisms_are_those_of_records_and_non
     for usual in (USUAL_MECHANISMS, OPENING):
         named = roles.with_role(chosen.with_mechanisms(*usual), used, "hh", roles.UNIT)
         assert named.settings.unit_column == "hh" and named.mechanisms == usual
-        assert named.explore.mechanisms == MAPPED
+        assert named.explore.mechanisms == chosen.mechanisms  # what Compare opened with
         for key in (*USUAL_MECHANISMS, *MAPPED):
             assert "unit of several" not in refusal(find_mechanism(key), named.settings)
 

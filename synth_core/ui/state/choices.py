@@ -276,7 +276,10 @@ class Choices(BaseModel):
         """The choices that outlast a table, with the variables and models that another one opens with."""
         found = opening_of(table)
         chosen = self.for_table(found.settings, found.bounds)
-        return chosen.model_copy(update={"blocks": found.blocks}).by_rules(table)
+        explore = chosen.explore
+        if explore.mechanisms == MAPPED:  # nobody chose them: a map begins with what Compare has
+            explore = explore.model_copy(update={"mechanisms": chosen.mechanisms})
+        return chosen.model_copy(update={"blocks": found.blocks, "explore": explore}).by_rules(table)
 
     def checked(self, reference: str = "current", confidential: bool = True, **changes: Any) -> Settings:
         """The choices as validated settings.
