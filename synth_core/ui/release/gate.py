@@ -23,6 +23,8 @@ from synth_core.system.number_text import rounded_up
 from synth_core.ui.release import release_actions, release_job
 from synth_core.ui.release.look import show_look
 from synth_core.ui.release.release_job import ICONS
+from synth_core.ui.shared.expected import long_run
+from synth_core.ui.shared.subject import Subject
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 from synth_core.ui.state.session import plain, said
@@ -52,7 +54,9 @@ def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome 
     if refused:
         st.warning(plain(refused), icon=":material/warning:")
     else:
-        st.markdown(_look_words(plan, table, known))
+        subject = Subject(tuple(each.block for each in plan.blocks))
+        took = "" if outcome else long_run(subject, subject.settings(plan.settings), plan.mechanism)
+        st.markdown(_look_words(plan, table, known) + (f" The data is drawn first: {took}." if took else ""))
     if known is None:
         c.checkbox(
             "Yes, charge it",

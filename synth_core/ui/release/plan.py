@@ -23,7 +23,7 @@ from synth_core.system.number_text import number_of, rounded_up
 from synth_core.ui.compare.briefing import POWERPOINT
 from synth_core.ui.compare.scenarios import proposed_reason
 from synth_core.ui.release import plan_actions, release_actions, release_job
-from synth_core.ui.shared.expected import expected_runs
+from synth_core.ui.shared.expected import long_run
 from synth_core.ui.shared.finished_runs import runs_panel
 from synth_core.ui.shared.subject import record_subject
 from synth_core.ui.shared.widgets import own_number
@@ -154,18 +154,12 @@ def plan_form() -> None:
 
 def _how_long(mechanism: str) -> str:
     """About how long making the plan takes, a sentence after another; empty where that is short."""
-    subject, compared = record_subject(), session.choices().mechanisms  # which tell how slow the table is
-    known = [key for key in compared if key not in subject.left_out(compared)]
+    subject = record_subject()
     try:
-        once = expected_runs(subject, subject.settings(session.settings()), {mechanism, *known})
+        took = long_run(subject, subject.settings(session.settings()), mechanism)
     except InputError:  # said when the plan is asked for
         return ""
-    seconds = once.seconds[mechanism]
-    return (
-        f" Making the plan fits {find_mechanism(mechanism).label} once: {once.words(seconds)}."
-        if seconds > 5
-        else ""
-    )
+    return f" Making the plan fits {find_mechanism(mechanism).label} once: {took}." if took else ""
 
 
 def _keep_typed() -> None:

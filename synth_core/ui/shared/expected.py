@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from synth_core.analysis.settings import Settings
+from synth_core.errors import InputError
 from synth_core.experiments.explore.sweep import duration
 from synth_core.jobs.stored_summaries import stored_summary
 from synth_core.models import family
@@ -14,6 +15,7 @@ from synth_core.ui.shared.subject import Subject
 from synth_core.ui.state import session
 
 WAITED = 10.0  # times as long as expected
+SHORT = 5.0  # seconds of which nothing is said
 
 
 @dataclass(frozen=True)
@@ -56,3 +58,17 @@ def expected_runs(subject: Subject, settings: Settings, mechanisms: Iterable[str
         {key: max(took.get(key, slower * usual), usual) for key, usual in expected.items()},
         bool(took) or estimated,
     )
+
+
+def long_run(subject: Subject, settings: Settings, mechanism: str) -> str:
+    """About how long one run of a mechanism takes, in words; empty where that is short, or nothing could be run.
+
+    The mechanisms of Compare tell how slow the table is.
+    """
+    compared = session.choices().mechanisms
+    known = [key for key in compared if key not in subject.left_out(compared)]
+    try:
+        once = expected_runs(subject, settings, {mechanism, *known})
+    except InputError:  # said where it is asked for
+        return ""
+    return once.words(once.seconds[mechanism]) if once.seconds[mechanism] > SHORT else ""
