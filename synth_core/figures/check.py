@@ -79,7 +79,10 @@ def shares_figure(check: ModelCheck, outcome: str) -> Figure:
         [observed, dots],
         {
             "xaxis": axis(
-                shown(outcome) if values else f"{shown(outcome)}, in bins of equally many records", **ends
+                shown(outcome)
+                if values
+                else f"{shown(outcome)}, in bins of about equally many records, all of one value in one",
+                **ends,
             ),
             "yaxis": axis("Share of records (%)", rangemode="tozero"),
             "bargap": 0.15,

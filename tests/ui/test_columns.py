@@ -213,11 +213,11 @@ def changing_page():
 
     start_and_change(table)
     st.session_state[columns.SEEN] = 0
-    of = session.current().table.fingerprint
+    of = columns.file_of(session.current().table)
     sent = [
         {"number": 1, "name": "income", "field": "share", "value": "60", "of": of},
         {"number": 2, "name": "degree", "field": "may_be_missing", "value": True, "of": of},
-        {"number": 3, "name": "income", "field": "share", "value": "20", "of": "another table"},
+        {"number": 3, "name": "income", "field": "share", "value": "20", "of": ["another table"]},
     ]
     for count in (
         1,
@@ -241,6 +241,40 @@ def test_each_change_of_a_row_is_taken_once_in_order():
     blocks = {block.name: block for block in app.session_state["now"].choices.whole}
     assert (blocks["income"].share, blocks["degree"].missing) == (0.7, ())
     assert "what was chosen for income was not taken" in app.session_state["said"]
+
+
+def kinds_page():
+    import json
+
+    import streamlit as st
+
+    from synth_core.ui.data import columns
+    from synth_core.ui.state import session
+    from tests.ui.conftest import start_and_change
+    from tests.ui.test_columns import table
+
+    start_and_change(table)
+    st.session_state[columns.SEEN] = 0
+    of = columns.file_of(session.current().table)
+    said = enumerate((("age", "ordered"), ("school", "category")), start=1)
+    sent = [{"number": i, "name": name, "field": "kind", "value": kind, "of": of} for i, (name, kind) in said]
+    st.session_state[columns.KEY] = {"changed": json.dumps(sent)}
+    before = session.current().table.fingerprint
+    columns._changed()
+    st.session_state["now"], st.session_state["read_anew"] = (
+        session.current(),
+        before != session.current().table.fingerprint,
+    )
+
+
+def test_a_kind_that_follows_another_at_once_is_taken():
+    """The first made the file be read anew, and the second was said to be of another table."""
+    app = AppTest.from_function(kinds_page, default_timeout=30)
+    app.session_state["book"] = (BOOK,)
+    app.run()
+    assert not app.exception and app.session_state["read_anew"]
+    book = app.session_state["now"].table.codebook
+    assert (book.get("age").kind, book.get("school").kind) == ("ordered", "category")
 
 
 def test_a_kind_can_be_said_after_the_page_was_left(monkeypatch):
@@ -690,3 +724,46 @@ def test_rows_stay_where_they_are_when_their_file_is_read_in_another_way():
 
     assert read[2] == read[3] == read[4] and read[2][0] == read[1][0]
     assert example[1] != read[4][1]
+
+
+def tried_page():
+    from types import SimpleNamespace
+
+    import streamlit as st
+
+    from synth_core.analysis.fit_verdict import fit_verdict
+    from synth_core.ui.data import next_step
+    from synth_core.ui.data.readiness import readiness
+    from synth_core.ui.state import session
+    from tests.ui.conftest import start_and_change
+    from tests.ui.test_columns import table
+
+    start_and_change(table)
+    verdict = fit_verdict(0.3, 9000)
+    fit = {
+        "name": "income",
+        "variable": "income",
+        "job": verdict,
+        "running": False,
+        "error": "",
+        "verdict": verdict,
+        "settings": session.settings(),
+    }
+    next_step.show(readiness(), [SimpleNamespace(**fit)])
+    st.session_state["misfit"] = session.settings()
+    session.change(session.choices().with_settings(model="mixture"))
+    st.session_state["offered"] = [
+        (each.choices.settings.model, each.choices.settings.transformation, next_step._tried("income", each))
+        for each in next_step.offers("income", True)
+    ]
+
+
+def test_a_model_that_did_not_fit_is_not_offered_again():
+    """Once brackets were chosen, the first offer was the model that had just been said not to fit."""
+    app = AppTest.from_function(tried_page, default_timeout=60)
+    app.session_state["book"], app.session_state["changes"] = (BOOK,), [("hh", "role", "not used")]
+    app.run()
+    assert not app.exception
+    misfit, offered = app.session_state["misfit"], app.session_state["offered"]
+    assert (misfit.model, misfit.transformation, True) in offered
+    assert any(not tried for *_, tried in offered)

@@ -16,7 +16,7 @@ from synth_core.analysis.check.table_check import (
 from synth_core.analysis.check.triples import SAMPLED
 from synth_core.analysis.check.unlikely import UnlikelyCombination
 from synth_core.analysis.fit_verdict import ROUGHLY_WITHIN
-from synth_core.system.number_text import is_or_are, measured
+from synth_core.system.number_text import is_or_are, measured, points_at_most
 
 NAMED = 3  # examples in a sentence
 
@@ -28,7 +28,7 @@ def variable_words(fit: VariableFit) -> str:
     --------
     >>> from synth_core.analysis.check.table_check import Share
     >>> variable_words(VariableFit("pay", 0.0731, 0.05, (Share("below zero", 0.0013, 0.074),)))
-    'pay off by 7.3 points; below zero: 7.4 %, and 0.13 % of the confidential records'
+    'pay off by 7.4 points; below zero: 7.4 %, and 0.13 % of the confidential records'
     >>> variable_words(VariableFit("pay", 0.03, 0.05, (Share(ABOVE, 0.0, 0.012),)))
     'pay off by 3.0 points; above the largest confidential value: 1.2 %'
     >>> variable_words(VariableFit("rating", 0.138, 0.21, ()))
@@ -43,7 +43,7 @@ def variable_words(fit: VariableFit) -> str:
     )
     means = [] if fit.means is None else [_means_words(*fit.means)]
     chance = ", no more than chance may give" if ROUGHLY_WITHIN < fit.distance <= fit.limit else ""
-    return "; ".join([f"{fit.name} off by {100 * fit.distance:.1f} points{chance}", *means, *shares])
+    return "; ".join([f"{fit.name} off by {points_at_most(fit.distance)} points{chance}", *means, *shares])
 
 
 def _beyond(share: Share) -> bool:

@@ -110,7 +110,7 @@ def show(ready: Readiness, fits: Mapping[str, Fit]) -> None:
             "open": opened(),
             "records": len(browser.choices.whole) > 1,
             "order": _order(browser).sorted_at,
-            "of": browser.table.fingerprint,
+            "of": file_of(browser.table),
             "seen": st.session_state.setdefault(SEEN, 0),
         },
         on_changed_change=_changed,
@@ -125,13 +125,18 @@ def rows(ready: Readiness, fits: Mapping[str, Fit]) -> list[dict[str, Any]]:
     return [_row(browser, columns[name], ready, fits) for name in _order(browser).names]
 
 
+def file_of(table: Table) -> tuple[str, ...]:
+    """The name and the columns of a file: the same while it is read anew, as when a kind is declared."""
+    return (table.name, *(column.name for column in table.columns))
+
+
 def _order(browser: Browser) -> Order:
     """The columns with those in use first; they stay where they are while a file is in use, however it is read.
 
     They are sorted anew where another reading of it proposes other variables to somebody who has chosen nothing yet.
     """
     table, choices = browser.table, browser.choices
-    file = (table.name, *(column.name for column in table.columns))
+    file = file_of(table)
     reading = f"{browser.tables} {table.fingerprint}"
     kept: Order | None = st.session_state.get(ORDER)
     if kept is not None and kept.file != file:
@@ -237,11 +242,11 @@ def _changed() -> None:
             session.attempt(PLACE, _take_shown, what["of"], what["name"], what["field"], what["value"])
 
 
-def _take_shown(of: str, shown: str, field: str, value: Any) -> None:
+def _take_shown(of: list[str], shown: str, field: str, value: Any) -> None:
     """What was chosen for a column of the table that was shown; raises InputError where that is in use no more."""
     table = session.current().table
     name = next((c.name for c in table.columns if visible(c.name) == shown), None)
-    if name is None or of != table.fingerprint:
+    if name is None or tuple(of) != file_of(table):
         raise InputError(
             f"The table in use has changed since the columns were shown: it is {table.name} now, and what was "
             f"chosen for {shown} was not taken."

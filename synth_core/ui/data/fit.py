@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +16,7 @@ from synth_core.analysis.records.blocks import common_of, parts_of
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.wording.headings import COLUMNS
 from synth_core.engine.sampling import rhat_text
-from synth_core.experiments.explore.sweep import seconds_per_point
+from synth_core.experiments.explore.sweep import duration, seconds_per_point
 from synth_core.figures.check import check_figures
 from synth_core.figures.parts import statistic_label
 from synth_core.jobs.job import Job
@@ -41,6 +42,8 @@ ICONS = {
     "unknown": ":material/error:",
 }
 ASKED = "fit_asked"  # keys of the fits that were asked for here
+SINCE = "fit_asked_since"  # when they were, and which were known
+SHORT = 3.0  # seconds of which nothing is said
 QUICK_SECONDS = 0.3
 DELTA, GAP = COLUMNS["delta"], f"{COLUMNS['gap'].plain}, in points"
 SAMPLER = (
@@ -164,24 +167,37 @@ def ask() -> None:
     browser = session.current()
     for each in _settings(browser):
         st.session_state.setdefault(ASKED, set()).add(_described(browser, *each).key)
-    manager().forget(_owner(), [each.job for each in fits() if each.job is not None])
+    found = fits()
+    known = frozenset(each.key for each in found if each.verdict is not None)
+    st.session_state[SINCE] = time.monotonic(), known
+    manager().forget(_owner(), [each.job for each in found if each.job is not None])
 
 
-def show_progress(running: list[Fit], total: int) -> None:
+def show_progress(running: list[Fit], found: list[Fit]) -> None:
     """How far the fits are, and a button that stops them."""
-    poll(_progress, POLL_SECONDS, [each.job for each in running if each.job], total)
+    now, (since, known) = (
+        time.monotonic(),
+        st.session_state.setdefault(SINCE, (time.monotonic(), frozenset())),
+    )
+    done = sum(each.seconds for each in found if not each.running and each.key not in known)
+    slower = (now - since) / done if done else 1.0  # than expected
+    end = now + slower * sum(each.seconds for each in running)
+    poll(_progress, POLL_SECONDS, [each.job for each in running if each.job], len(found), end)
 
 
-def _progress(jobs: list[Job], total: int) -> None:
+def _progress(jobs: list[Job], total: int, end: float) -> None:
+    """`end` is when all are fitted, about, by the monotonic clock."""
     manager().touch(jobs)
     left = [job for job in jobs if not job.finished.is_set()]
     if len(left) < len(jobs):
         st.rerun()
     bar, button = st.columns([8, 1], vertical_alignment="center")
     text, share = left[0].progress()
-    done = total - len(left)
+    done, seconds = total - len(left), end - time.monotonic()
+    more = f" · about {duration(seconds)} left in all" if seconds > SHORT else ""
     bar.progress(
-        min((done + min(max(share, 0.0), 1.0)) / total, 1.0), text=f"{done} of {total} fitted · {text} …"
+        min((done + min(max(share, 0.0), 1.0)) / total, 1.0),
+        text=f"{done} of {total} fitted · {text} …{more}",
     )
     button.button("Cancel", key="cancel_fits", width="stretch", on_click=manager().cancel, args=(_owner(),))
 

@@ -151,6 +151,9 @@ def declare_edges(label: str) -> None:
         "is a bracket of its own, such as 0. Take them from knowledge of the variable and not from the table.",
         read_edges,
     )
+    st.caption(
+        "A value that many records share, such as 0 or a top code, stands twice: it is a bracket of its own."
+    )
 
 
 def declare_bounds() -> None:

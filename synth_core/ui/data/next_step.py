@@ -26,6 +26,7 @@ from synth_core.ui.state.browser import Browser
 from synth_core.ui.state.choices import Choices
 
 MOST = 3  # other models that are offered at once
+TRIED = "models_that_do_not_fit"  # of each variable: the same is not offered again
 KEPT = "offers"  # of each variable the last ones, and of what they are
 
 
@@ -52,7 +53,7 @@ def show(ready: Readiness, fits: list[Fit]) -> None:
         bad = [f for f in fits if f.verdict is not None and f.verdict.level in ("misfit", "unknown")]
         failed = [f for f in fits if f.error]
         if running:
-            fit.show_progress(running, len(fits))
+            fit.show_progress(running, fits)
         elif ready.doubts:
             _first(ready.doubts, False)
         elif unasked or failed:
@@ -69,8 +70,10 @@ def _first(why: dict[str, str], refused: bool, misfit: Fit | None = None) -> Non
     name, words = next(iter(why.items()))
     more = f" ({len(why) - 1} more below)" if len(why) > 1 else ""
     sensitive = name in sensitive_names(session.choices())
-    offered = offers(name, refused)[:MOST] if sensitive else []
+    offered = [each for each in offers(name, refused) if not _tried(name, each)][:MOST] if sensitive else []
     if misfit is not None and misfit.verdict is not None:
+        if misfit.verdict.level == "misfit":
+            st.session_state.setdefault(TRIED, set()).add(_trial(name, misfit.settings))
         if misfit.verdict.level == "unknown" and misfit.verdict.longer:
             offered = [_longer(name), *offered][:MOST]
         elif _without_scale(name):
@@ -93,6 +96,17 @@ def _first(why: dict[str, str], refused: bool, misfit: Fit | None = None) -> Non
         on_click=open_column,
         args=(name,),
     )
+
+
+def _trial(name: str, settings: Settings) -> tuple[str, ...]:
+    """What was tried of a variable of the table in use: a model on a scale."""
+    scale = settings.transformation if "transformation" in family(settings.model).uses else ""
+    return session.current().table.identity, name, settings.model, scale
+
+
+def _tried(name: str, offer: Offer) -> bool:
+    """Whether a model was found not to fit already, whatever was tried since."""
+    return _trial(name, offer.choices.settings) in st.session_state.get(TRIED, ())
 
 
 def offers(name: str, refused: bool) -> list[Offer]:
@@ -260,6 +274,10 @@ def _check(wanted: list[Fit], fits: list[Fit], waiting: bool) -> None:
     )
     n = len({f.variable for f in fits})
     of = "" if n == 1 else f" all {n} sensitive variables"
+    if len(fits) > n:
+        of += (
+            f", and whether {len(fits) - n} of them are missing," if n > 1 else ", and whether it is missing,"
+        )
     time = time_words([f.settings.model for f in wanted], sum(f.seconds for f in wanted))
     right.caption(
         f"Privacy numbers of a model that does not fit mean little. Fits{of} once without weights: {time}; "

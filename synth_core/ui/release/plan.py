@@ -209,7 +209,7 @@ def _taken_line(point: Mechanism, tuned_on: TuningKind) -> bool:
         assert rho is not None  # else a limit at δ counts nothing
         st.caption(
             f"One release costs ρ = {rounded_up(rho, 4)}, which ε = {epsilon:g} names. The limit counts that as "
-            f"**ε = {rounded_up(taken, 4)} at δ = {count.delta:g}** of {limit:g}."
+            f"**ε = {rounded_up(taken, 4)} at δ = {count.delta:g}** of {limit:g}.{_whence(limit)}"
         )
     if balance is not None and limit is not None:
         charged = (
@@ -221,6 +221,14 @@ def _taken_line(point: Mechanism, tuned_on: TuningKind) -> bool:
         except InputError as refused:
             st.warning(session.said(refused), icon=":material/warning:")
     return True
+
+
+def _whence(limit: float) -> str:
+    """Where a limit comes from that nobody typed: from the rule; a sentence after another."""
+    rule = session.choices().policy.epsilon
+    if rule is None or limit != st.session_state.get("limit_proposed"):
+        return ""
+    return f" A release of the rule's ε = {rule:g} counts as {limit:g}: hence that limit, until you type another."
 
 
 def _take_mechanism(key: str) -> None:

@@ -61,7 +61,11 @@ def choose_table(plan: Plan) -> None:
         )
     if plan.tuned_on.kind != "confidential":
         with st.expander("The table in use"):
-            st.caption("Releasing the very table that the settings were tuned on costs the strict claim.")
+            refused = release_actions.refused(plan, session.current().table)
+            st.caption(
+                "Releasing the very table that the settings were tuned on costs the strict claim."
+                + (f" Here it would be refused: {session.said(refused)}" if refused else "")
+            )
             _take_in_use()
 
 
