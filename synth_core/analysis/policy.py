@@ -127,6 +127,8 @@ class Verdict:
         Why another data set of the same settings may be judged otherwise; empty where it is sure.
     instead : str
         Of which variables a share was held against the limit in the place of a percentile; empty where of none.
+    unjudged : str
+        Of which variables the rule says nothing, for they have no mean or percentile; empty where of none.
     named : str
         That the ε of the rule is the one that was set, where a limit counts another one; else empty.
     """
@@ -137,11 +139,12 @@ class Verdict:
     doubt: str = ""
     instead: str = ""
     named: str = ""
+    unjudged: str = ""
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is to be known of it, pass or fail."""
-        return tuple(filter(None, (self.doubt, self.instead, self.named)))
+        return tuple(filter(None, (self.doubt, self.instead, self.unjudged, self.named)))
 
 
 def measured(measure: str) -> str:
@@ -185,7 +188,9 @@ def judge(policy: Policy, numbers: ResultNumbers, guarantee: Guarantee | None = 
         by = None if found is None else abs(found.error) * policy.percent / policy.limit_of(found.variable)
     doubt = _doubt(policy, numbers, others)
     named = "" if policy.epsilon is None else _named(guarantee, numbers.epsilon)
-    return Verdict(not reasons, tuple(reasons), by, doubt, _instead(policy, numbers), named)
+    return Verdict(
+        not reasons, tuple(reasons), by, doubt, _instead(policy, numbers), named, _unjudged(policy, numbers)
+    )
 
 
 def _named(guarantee: Guarantee, epsilon: float) -> str:
@@ -209,6 +214,20 @@ def _missed(policy: Policy, missed: list[VariableError], whose: str) -> str:
     what = found.statistic.words if found.statistic and found.statistic.instead else measured(policy.measure)
     off = _above(100 * abs(found.error), limit) if found.statistic else points_at_most(found.error)
     return f"{what}{of}{whose} off by {off} > {limit:g} {found.unit}"
+
+
+def _unjudged(policy: Policy, numbers: ResultNumbers) -> str:
+    """Of which variables alone a rule of a mean or of percentiles judges, where others have none."""
+    if policy.percent is None or policy.measure == ECDF_MAX:
+        return ""
+    judged = dict.fromkeys(
+        each.variable for each in numbers.variables if errors_of_units(each, policy.measure)
+    )
+    others = dict.fromkeys(each.variable for each in numbers.variables if each.variable not in judged)
+    if not judged or not others:
+        return ""
+    have = "has" if len(others) == 1 else "have"
+    return f"It judges the {measured(policy.measure)} of {', '.join(judged)} alone: {', '.join(others)} {have} none"
 
 
 def _instead(policy: Policy, numbers: ResultNumbers) -> str:

@@ -246,3 +246,15 @@ def test_a_largest_difference_is_the_same_number_in_the_row_its_sentence_and_the
     assert "by at most 8.5 percentage points" in error_sentence(off, ECDF_MAX)
     assert error_words(off, ECDF_MAX).startswith("off by 8.5 points")
     assert judge(rule, off).reasons == ("distribution functions of pay off by 8.5 > 5 points",)
+
+
+def test_a_rule_of_a_percentile_says_of_which_variables_it_judges():
+    """It passed by the 90th percentile of one number, and a category beside it was off by 9 points."""
+    pay = variable(name="pay", variable="pay", statistics=(statistic("q90", 0.01),))
+    work = variable(name="work", variable="work", statistics=())
+    rule = Policy(percent=10.0)
+    assert judge(rule, numbers(variables=(pay, work))).unjudged == (
+        "It judges the 90th percentile of pay alone: work has none"
+    )
+    assert judge(rule, numbers(variables=(pay,))).unjudged == ""
+    assert judge(Policy(percent=10.0, measure=ECDF_MAX), numbers(variables=(pay, work))).unjudged == ""

@@ -147,7 +147,7 @@ def test_searches_are_of_whole_records_and_leave_out_what_is_of_one_variable():
     at = AppTest.from_function(several_page).run(timeout=30)
     assert not at.exception and not at.error
     captions = [each.value for each in at.caption]
-    assert captions[0] == "Of whole records; ε is divided\\: inc 50 %, marr 50 %\\."
+    assert captions[0] == "Of all variables; ε is divided\\: inc 50 %, marr 50 %\\."
     assert sum(each.startswith("Left out") and "sensitive range" in each for each in captions) == 1
     assert [each.value for each in at.markdown][-2:] == ["censored 2, weighted 2", "inc"]
     # Compare may show one of them: a search stays one of the record, whose ε is divided.

@@ -299,7 +299,9 @@ def _fit(each: SensitiveValues, odd: tuple[int, ...], tables: DiscretisedTables)
     if each.categories is not None:
         for code in odd:
             sides = (tables.confidential[:, place] == code, tables.synthetic[:, place] == code)
-            told.append(Share(tables.labels[place][code], *(float(side.mean()) for side in sides)))
+            label = tables.labels[place][code]  # "missing", or a category, which may be a bare number
+            name = f"category {label}" if label in each.categories else label
+            told.append(Share(name, *(float(side.mean()) for side in sides)))
     means = _far_means(mine, np.concatenate(sets)) if each.categories is None else None
     return VariableFit(each.name, distance, limit, tuple(dict.fromkeys(told)), means)
 

@@ -33,7 +33,7 @@ from synth_core.release.plan.plan import Plan
 from synth_core.release.plan.plan_terms import ReleaseTerms
 from synth_core.system import limits
 from synth_core.system.characters import sentence
-from synth_core.system.number_text import floored, percent, rounded_up
+from synth_core.system.number_text import floored, number_of, percent, rounded_up
 
 Array = NDArray[np.float64]
 
@@ -325,7 +325,8 @@ def _copies(plan: Plan, fitted: Fitted, synthetic: Synthetic) -> GateCheck:
         over = over or any(test.refused for test in tests)
         name = f"{variable.name}, " if len(synthetic.variables) > 1 else ""
         findings += [
-            f"{name}{test.name}: {test.seen:,} coincidences, {test.expected:,.1f} expected by chance (p = {test.p:.2g})"
+            f"{name}{test.name}: {number_of(test.seen, 'coincidence')}, {test.expected:,.1f} expected by chance "
+            f"(p = {test.p:.2g})"
             for test in tests
         ]
     return GateCheck(

@@ -9,6 +9,8 @@ import streamlit as st
 from synth_core.analysis.measures import ECDF_MAX, MEAN, WORST
 from synth_core.analysis.policy import Policy, measured
 from synth_core.analysis.utility import statistic_name
+from synth_core.models import family
+from synth_core.models.categories import OfCategories
 from synth_core.system.characters import sentence
 from synth_core.ui.shared.widgets import number_or_none
 from synth_core.ui.state import session
@@ -47,7 +49,8 @@ def rule_popover() -> None:
         whole = session.choices().whole
         if policy.percent is not None and len(whole) > 1:
             for block in whole:
-                _limit_of(block.name, policy)
+                if policy.measure == ECDF_MAX or not issubclass(family(block.model), OfCategories):
+                    _limit_of(block.name, policy)
         _choice("Guarantee", "policy.guarantee", GUARANTEES)
         st.button(
             "No rule",

@@ -122,7 +122,9 @@ def _of_records(subject: Subject, mechanisms: Sequence[str]) -> str:
     fitted = any(find_mechanism(key).likelihood.samples for key in mechanisms)
     if len(subject.blocks) < 2:
         return ""
-    return f"Of whole records; ε is divided: {subject.share_words}." if fitted else "Of whole records."
+    unit = session.choices().settings.unit_column
+    of = "Of all variables" if unit is None else f"Of all variables, ε for one {unit}"
+    return f"{of}; ε is divided: {subject.share_words}." if fitted else f"{of}."
 
 
 def _take_compared(mechanisms: tuple[str, ...]) -> None:

@@ -291,9 +291,10 @@ def show_ledger(series: str) -> None:
     else:
         b.metric(f"ε at δ = {delta:g}", rounded_up(limit_spent(balance), 4))
         d.metric(
-            "Left for one more",
+            "Left for one more that is set at",
             f"ε ≤ {largest:g}" if largest else "nothing",
-            help="The largest ε of one more data set; with Laplace noise, as a histogram has it, half of it.",
+            help="The largest ε that one more data set may be set at on Compare. What the limit counts of it at δ is "
+            "more than that, and does not add up; with Laplace noise, as a histogram has it, half of it.",
         )
     if lowered := over_limit(balance):
         st.warning(plain(f"{sentence(lowered)} Nothing more can be charged."), icon=ICONS["warning"])
