@@ -22,6 +22,7 @@ from synth_core.figures.parts import Figure, Other, beside_once, saying_whose
 from synth_core.figures.privacy import bounds_figure, weights_figure
 from synth_core.figures.utility import ecdf_figure, quantiles_figure
 from synth_core.mechanisms.catalogue import find_mechanism
+from synth_core.models import family
 from synth_core.system import limits
 from synth_core.system.number_text import ceiling, percent, points, points_at_most, signed
 
@@ -51,19 +52,28 @@ def _misfit(numbers: ResultNumbers) -> str:
     """
     if numbers.point.weighted or numbers.point.epsilon_by_construction or numbers.accuracy_by:
         return ""
-    off = [
-        f"{each.name} by {points_at_most(each.ecdf_max)} points" if each.name
-        else f"{points_at_most(each.ecdf_max)} percentage points"
+    unfit = [
+        each
         for each in numbers.variables
         if any(statistic.name == MEAN for statistic in each.statistics)
         and fit_verdict(each.ecdf_max, each.n_read // 2, each.problems).level == "misfit"
-    ]  # fmt: skip
-    if not off:
+    ]
+    if not unfit:
         return ""
-    return (
-        f"without any privacy the synthetic values are off already ({', '.join(off)}): it is the model that does not "
-        "fit. Check the fit on the page Data: another model may come closer."
-    )
+    off = ", ".join(
+        f"{each.name} by {points_at_most(each.ecdf_max)} points" if each.name
+        else f"{points_at_most(each.ecdf_max)} percentage points"
+        for each in unfit
+    )  # fmt: skip
+    words = f"without any privacy the synthetic values are off already ({off}): it is the model that does not fit. "
+    if any(each.model and "bracket_edges" in family(each.model).uses for each in unfit):
+        words += (
+            "In brackets a value that many records share, such as a top code, is spread over its bracket: let it "
+            "stand twice among the edges (page Data)."
+        )
+    else:
+        words += "Check the fit on the page Data: another model may come closer."
+    return words
 
 
 def _warnings(numbers: ResultNumbers) -> list[str]:

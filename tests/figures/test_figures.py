@@ -300,6 +300,9 @@ def test_a_model_that_does_not_fit_is_named_beside_what_leaves_it_as_it_is(summa
             "it has the model that does not fit under Unweighted: a part of its error may be the model's."
         ]
         assert told == (shared if each in of_model else [])
+    [brackets] = hints(0.31, [with_variable(bare, model="bracketed")])
+    assert "let it stand twice among the edges" in brackets and "another model" not in brackets
+    assert "edges" not in said
     few = with_variable(bare, n_records=100, n_zero_weight=0)
     assert not hints(0.15, [few]) and hints(0.25, [few])  # two samples of 100 are up to 0.19 apart by chance
     unknown = with_variable(bare, problems=NOT_CONVERGED)
