@@ -15,7 +15,7 @@ def test_model_check_by_category_and_prior_sensitivity(new_page):
     expect(page.locator(".board")).to_have_count(0)  # a fit, so it does not start by itself
     check_fit(page)
     first = painted(page)
-    expect(page.get_by_text("The model fits:")).to_be_visible()
+    expect(page.get_by_text("The model fits as far as 200 records can tell:")).to_be_visible()
     expect(page.get_by_text("all records: 200 records")).to_be_visible()
     for title in ("Predicted and observed shares", "Distribution functions", "Residuals"):
         expect(page.get_by_text(title).first).to_be_visible()
