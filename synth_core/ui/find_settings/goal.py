@@ -70,7 +70,7 @@ def choose_goal(asked: MapRequest) -> Target | EpsilonTarget:
             at_most = _at_most(asked.measure)
         with d:
             number(
-                "in % of releases",
+                "in % of data sets",
                 "explore.share",
                 (1, 99),
                 1,
