@@ -393,3 +393,11 @@ def test_groups_of_a_large_table_are_said_to_be_compared_on_some_of_its_records(
     assert "Groups are compared on 50,000 records of a table, at random" in groups_words(
         check_table(variables, public)
     )
+
+
+def test_a_category_that_is_a_bare_number_is_said_to_be_one(rng):
+    """ "1: 0.73 %" stood in the gate, of a column whose categories are coded."""
+    mine = rng.choice([1.0, 2.0], 4_000)  # of the categories 0, 1 and 2, the first occurs nowhere
+    made = np.where(rng.random(4_000) < 0.05, 0.0, mine)
+    found = check_table([SensitiveValues("work", mine, made[None], ("1", "2", "3"))], pd.DataFrame())
+    assert "; category 1: " in variables_words(found)

@@ -318,9 +318,8 @@ def help_on(page, section):
 def confirm_charge(page):
     """Tick the box that confirms a charge; Streamlit may show it twice for a moment."""
     box = page.get_by_role("checkbox", name="Yes, charge it").last
-    for _ in range(
-        3
-    ):  # of another label it is another box: a run that was under way may have put it there since
+    # Of another label it is another box: a run that was under way may have put it there since.
+    for _ in range(3):
         settled(page)
         page.get_by_text("Yes, charge it").last.click()
         settled(page)

@@ -478,9 +478,20 @@ def test_the_row_of_a_variable_has_its_worst_fit():
     assert worst_of(fits, "sex").name == "sex" and worst_of(fits, "age") is None
 
 
-def unsettled_page():
-    from types import SimpleNamespace
+def fit_of_income(verdict, settings=None):
+    """A fit that has ended, as the page has it."""
+    return SimpleNamespace(
+        name="income",
+        variable="income",
+        job=verdict,
+        running=False,
+        error="",
+        verdict=verdict,
+        settings=settings,
+    )
 
+
+def unsettled_page():
     import streamlit as st
 
     from synth_core.analysis.fit_verdict import fit_verdict
@@ -488,19 +499,11 @@ def unsettled_page():
     from synth_core.ui.data.readiness import readiness
     from synth_core.ui.state import session
     from tests.ui.conftest import start_and_change
-    from tests.ui.test_columns import table
+    from tests.ui.test_columns import fit_of_income, table
 
     start_and_change(table)
     verdict = fit_verdict(0.0, 90, ["R-hat is 1.02"], longer=st.session_state.get("longer", True))
-    fit = {
-        "name": "income",
-        "variable": "income",
-        "job": verdict,
-        "running": False,
-        "error": "",
-        "verdict": verdict,
-    }
-    next_step.show(readiness(), [SimpleNamespace(**fit)])
+    next_step.show(readiness(), [fit_of_income(verdict)])
     st.session_state["now"] = session.current()
 
 
@@ -727,7 +730,7 @@ def test_rows_stay_where_they_are_when_their_file_is_read_in_another_way():
 
 
 def tried_page():
-    from types import SimpleNamespace
+    from dataclasses import replace
 
     import streamlit as st
 
@@ -736,26 +739,20 @@ def tried_page():
     from synth_core.ui.data.readiness import readiness
     from synth_core.ui.state import session
     from tests.ui.conftest import start_and_change
-    from tests.ui.test_columns import table
+    from tests.ui.test_columns import fit_of_income, table
 
     start_and_change(table)
     verdict = fit_verdict(0.3, 9000)
-    fit = {
-        "name": "income",
-        "variable": "income",
-        "job": verdict,
-        "running": False,
-        "error": "",
-        "verdict": verdict,
-        "settings": session.settings(),
-    }
-    next_step.show(readiness(), [SimpleNamespace(**fit)])
+    next_step.show(readiness(), [fit_of_income(verdict, session.settings())])
     st.session_state["misfit"] = session.settings()
     session.change(session.choices().with_settings(model="mixture"))
+    offers = next_step.offers("income", True)
     st.session_state["offered"] = [
         (each.choices.settings.model, each.choices.settings.transformation, next_step._tried("income", each))
-        for each in next_step.offers("income", True)
+        for each in offers
     ]
+    unlike = [replace(each, choices=each.choices.with_settings(offset=7.0)) for each in offers]
+    st.session_state["unlike"] = any(next_step._tried("income", each) for each in unlike)
 
 
 def test_a_model_that_did_not_fit_is_not_offered_again():
@@ -767,3 +764,4 @@ def test_a_model_that_did_not_fit_is_not_offered_again():
     misfit, offered = app.session_state["misfit"], app.session_state["offered"]
     assert (misfit.model, misfit.transformation, True) in offered
     assert any(not tried for *_, tried in offered)
+    assert not app.session_state["unlike"]  # with another option it is another model

@@ -83,7 +83,7 @@ def expected():
 
     from synth_core.jobs.stored_summaries import keep_summary
     from synth_core.system.cache import results_cache
-    from synth_core.ui.shared.expected import expected_runs
+    from synth_core.ui.shared.expected import expected_runs, long_run
     from synth_core.ui.shared.subject import Subject
     from synth_core.ui.state import session
     from tests.summary_numbers import numbers
@@ -105,11 +105,16 @@ def expected():
     keep_summary(results_cache(), task.key, of_numbers(numbers(seconds=300 * before["weighted"])))
     waited = expected_runs(subject, settings, ["weighted"]).seconds
     st.write(f"{waited['weighted'] / before['weighted']:.3g}")
+    session.change(session.choices().with_mechanisms("weighted"))
+    st.write(f"{long_run(subject, settings, 'censored')}|")  # by what Compare measured of another one
+    keep_summary(results_cache(), task.key, of_numbers(numbers(seconds=before["weighted"])))
+    st.write(f"{long_run(subject, settings, 'censored')}|")
 
 
 def test_what_takes_long_is_told_by_what_compare_measured(monkeypatch, tmp_path):
     """28 seconds were promised of a map whose points took 40 seconds each."""
     monkeypatch.setenv("SYNTH_RESULTS_DIR", str(tmp_path))
+    monkeypatch.setattr("synth_core.ui.shared.expected.SHORT", 2.0)  # of a table of 60 rows all is short
     at = AppTest.from_function(expected).run(timeout=30)
     assert not at.exception
     assert at.markdown[0].value == "7 7"
@@ -117,6 +122,7 @@ def test_what_takes_long_is_told_by_what_compare_measured(monkeypatch, tmp_path)
     assert at.markdown[1].value == "1"
     # It had waited for a compiler: an audit of two minutes was announced with four hours.
     assert at.markdown[2].value == "10"
+    assert at.markdown[3].value.startswith("about ") and at.markdown[4].value == "|"
 
 
 def studied():

@@ -1,6 +1,12 @@
 """What the row of a variable says of its fit."""
 
+from threading import Event
+from types import SimpleNamespace
+
+import pytest
+
 from synth_core.analysis.fit_verdict import fit_verdict
+from synth_core.ui.data import fit
 from synth_core.ui.data.fit import Fit
 
 
@@ -33,3 +39,30 @@ def test_a_fit_that_few_records_cannot_deny_says_so(monkeypatch):
         "fits, residuals 14.9 points off, by chance among 62 records",
     )
     assert fit_verdict(0.01, 62).few == 0
+
+
+@pytest.mark.parametrize(
+    ("took", "left"),
+    [
+        (0.0, 40.0),  # nothing is known yet: as expected
+        (20.0, 40.0),  # half the time that was expected, for what may have been kept
+        (120.0, 120.0),  # three times as long
+    ],
+)
+def test_how_long_all_fits_take_is_told_by_those_that_are_done(monkeypatch, took, left):
+    """36 s were promised, and after 95 s the last was still fitted, without a word on the time."""
+    polled, now = [], 1000.0
+    monkeypatch.setattr(fit.time, "monotonic", lambda: now)
+    monkeypatch.setattr(fit.st, "session_state", {fit.SINCE: (now - took, frozenset({"kept"}))})
+    monkeypatch.setattr(fit, "poll", lambda *what: polled.append(what))
+    ended, going = SimpleNamespace(finished=Event(), state="done", answer=None, error=""), SimpleNamespace()
+    ended.finished.set()
+    going.finished, going.state = Event(), "running"
+
+    def one(key, job, seconds):
+        return Fit(key, None, None, key, seconds, key, job)
+
+    found = [one("kept", ended, 500.0), one("done", ended, 40.0 if took else 0.0), one("now", going, 40.0)]
+    fit.show_progress(found[2:], found)
+    [(_, _, jobs, total, end)] = polled
+    assert (jobs, total, end - now) == ([going], 3, left)

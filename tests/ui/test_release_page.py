@@ -106,6 +106,44 @@ def test_what_the_limit_would_refuse_is_said_in_the_place_of_the_charge(tmp_path
         assert not any("is charged with them" in each.value for each in shown.markdown)
 
 
+def table_page(plan, table):
+    from synth_core.ui.release.table import table_step
+    from synth_core.ui.state import session
+
+    session.take_over()
+    session.use_table(table, session.choices())
+    table_step(plan, None)
+
+
+def test_the_table_in_use_stands_first_where_the_plan_is_of_it_and_is_refused_before_it_is_taken(tmp_path):
+    """An upload stood first, and that its charge would be refused was met one step later."""
+    plan, table = planned(Cache(tmp_path), ("area",)), pupils(2)
+    own = table.fingerprint_of([column.name for column in plan.columns])
+    confidential = plan.tuned_on.model_copy(update={"kind": "confidential", "fingerprint": own})
+    shown = AppTest.from_function(
+        table_page, args=(plan.model_copy(update={"tuned_on": confidential}), table)
+    )
+    shown.run(timeout=60)
+    assert not shown.exception and not shown.expander
+    assert shown.button[0].label.startswith("Take the table in use, ")
+    for change, said in (
+        ({}, False),
+        (
+            {
+                "tuned_on": plan.tuned_on.model_copy(update={"kind": "historical", "fingerprint": own}),
+                "limit_delta": 1e-6,
+            },
+            True,
+        ),
+    ):
+        shown = AppTest.from_function(table_page, args=(plan.model_copy(update=change), table)).run(
+            timeout=60
+        )
+        assert not shown.exception and shown.expander[0].label == "The table in use"
+        [words] = [each.value for each in shown.caption if "costs the strict claim" in each.value]
+        assert ("no theorem gives the ρ of this release" in words) == said
+
+
 def plan_page(plan):
     from synth_core.ui.release.plan import show_plan
     from synth_core.ui.state import session
@@ -198,11 +236,14 @@ def test_a_proposed_limit_has_room_for_a_release_of_the_rules_epsilon_and_a_type
     """Of a rule of ε ≤ 2 a limit of 2 was proposed at a δ, where one release takes 5.222: the form refused itself."""
     at = AppTest.from_function(taken_page, args=("measured", "simulated", "zcdp", 2.0)).run(timeout=60)
     assert not at.exception and at.session_state["plan_limit"] == 5.23
+    whence = "A release of the rule's ε = 2 counts as 5.23: hence that limit"
+    assert any(whence in each.value for each in at.caption)
     at.selectbox(key="plan_delta").set_value(1e-9).run(timeout=60)
     assert at.session_state["plan_limit"] > 6
     at.number_input(key="plan_limit").set_value(20.0).run(timeout=60)
     at.selectbox(key="plan_delta").set_value(1e-6).run(timeout=60)
     assert not at.exception and at.session_state["plan_limit"] == 20
+    assert not any("hence that limit" in each.value for each in at.caption)
     at = AppTest.from_function(taken_page, args=("censored", "simulated", "sum", 2.0)).run(timeout=60)
     assert at.session_state["plan_limit"] == 2
 

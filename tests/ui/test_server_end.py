@@ -10,9 +10,8 @@ from tests.browser.conftest import Server
 def test_a_reader_that_stalls_does_not_hold_the_server_back(tmp_path):
     server = Server(str(tmp_path / "results"))
     with socket.socket() as reader:
-        reader.setsockopt(
-            socket.SOL_SOCKET, socket.SO_RCVBUF, 4096
-        )  # before it connects: the rest stays unsent
+        # Before it connects: the rest stays unsent.
+        reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         reader.connect(("127.0.0.1", server.port))
         reader.sendall(f"GET {plotly_path()} HTTP/1.1\r\nHost: {server.url[7:]}\r\n\r\n".encode())
         assert reader.recv(1024).startswith(b"HTTP/1.1 200")

@@ -22,7 +22,7 @@ from synth_core.analysis.measured.cell_limits import dealt_within, left_by_limit
 from synth_core.analysis.measured.cells import FREE, PRESENT, PublicSide
 from synth_core.analysis.measured.log_linear import Columns, Domain, LogLinear, NoisyTable, PriorScales
 from synth_core.analysis.measured.measuring import Measurements
-from synth_core.analysis.measured.prior_scales import EXPECTED, STEPS, learnt_scales, scaled
+from synth_core.analysis.measured.prior_scales import LEARNING, STEPS, learnt_scales, scaled
 from synth_core.analysis.measured.sampled import Sampling
 from synth_core.analysis.measured.structural_missing import structural_missing
 from synth_core.analysis.measured.variable import Array, Codes, Variable
@@ -189,13 +189,12 @@ class MeasuredModel:
     def _most_likely(self, number: int, group: _Group) -> tuple[PriorScales, Array]:
         """Scales of the priors, learnt by the first group, and the most likely parameters; found once for a group."""
         if len(self._fits) <= number:
-            usual = ITERATIONS + (EXPECTED if number == 0 else 0)  # iterations of this group
-            done, n_groups = EXPECTED * (number > 0) + ITERATIONS * number, len(self._groups)
-            iterations = count(1)
+            # The first group learns the scales too. Where one goes on for longer, the share waits at its end.
+            begin, end = (LEARNING * (each > 0) + ITERATIONS * each for each in (number, number + 1))
+            total, done = LEARNING + ITERATIONS * len(self._groups), count(begin + 1)
 
             def heard() -> None:
-                share = (done + min(next(iterations), usual)) / (EXPECTED + ITERATIONS * n_groups)
-                self.progress("fitting a model of the noisy tables", share)
+                self.progress("fitting a model of the noisy tables", min(next(done), end) / total)
 
             heard()
             if number == 0:

@@ -17,7 +17,7 @@ from synth_core.analysis.measured.log_linear import Array, LogLinear, NoisyTable
 
 THINNING = 0.5  # a: a fit has 1 + a^2 times the variance, a score 1 + 1 / a^2 times
 FIRST, NEXT = 100, 40  # iterations of a fit, from nothing and from another fit
-EXPECTED = FIRST + 7 * NEXT  # iterations in all, as a rule
+LEARNING = FIRST + 7 * NEXT  # iterations until the scales are learnt, as a rule
 SIZES = (0.5, 1.0, 2.0)  # times the usual deviations of terms of two columns and more
 STEPS = (
     (math.inf, math.inf),

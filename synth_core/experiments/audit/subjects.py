@@ -41,7 +41,7 @@ def of_plan(
     frozen = load_maps(plan, risk_map or b"")
     fixed = {"seed": seed, "risk_reference": frozen[0].name if frozen else "current"}
     settings = make_settings(**plan.settings.model_dump() | fixed | {"match_epsilon": None})
-    blocks = tuple(each.block for each in plan.blocks)
+    blocks = plan.analysed_blocks
     return analysis_of(table, settings, blocks, cache, frozen or None, progress=progress), asked
 
 

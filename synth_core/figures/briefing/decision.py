@@ -65,7 +65,7 @@ def _decision(plan: Plan, internal: bool) -> Page:
 
 def _settings(plan: Plan, internal: bool) -> list[Page]:
     """The settings that the mechanism reads, as the plan fixes them."""
-    blocks = tuple(each.block for each in plan.blocks)
+    blocks = plan.analysed_blocks
     divided = blocks and plan.point.likelihood.samples  # else one measurement is of all
     shares = dict(zip((block.name for block in blocks), shares_of(blocks), strict=True)) if divided else {}
     rows = [

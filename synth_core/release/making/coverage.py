@@ -29,7 +29,7 @@ def coverage_of(
     # Strata tell of standard errors by survey weights, and are in no file that leaves.
     other = {"risk_reference": "current", "match_epsilon": None, "strata": None}
     settings = Settings(**plan.settings.model_dump() | other)
-    blocks = tuple(each.block for each in plan.blocks)
+    blocks = plan.analysed_blocks
     found = study.run(
         analysis_of(table.with_missing(plan.missing), settings, blocks, cache, progress=progress),
         plan.mechanism,

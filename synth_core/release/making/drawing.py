@@ -264,7 +264,7 @@ class ReleaseRun:
         return analysis_of(
             self.table,
             Settings(**plan.settings.model_dump() | fixed),
-            tuple(each.block for each in plan.blocks),
+            plan.analysed_blocks,
             cache,
             frozen or None,
             progress=self.progress,

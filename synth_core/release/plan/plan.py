@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, field_serializer, field_validator, model_validator
 
-from synth_core.analysis.records.blocks import Part, common_of, parts_of
+from synth_core.analysis.records.blocks import Block, Part, common_of, parts_of
 from synth_core.analysis.settings import Settings, omitted_defaults
 from synth_core.data.codebook import Codebook, Entry
 from synth_core.data.missing import by_column
@@ -237,12 +237,17 @@ class Plan(Closed):
     def point(self) -> Mechanism:
         return find_mechanism(self.mechanism)
 
+    @property
+    def analysed_blocks(self) -> tuple[Block, ...]:
+        """The blocks of whole records as an analysis takes them; none of a single variable."""
+        return tuple(each.block for each in self.blocks)
+
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """What is fitted, of whole records; none of a single variable."""
         if not self.blocks:
             return ()
-        return parts_of([each.block for each in self.blocks], common_of(self.settings))
+        return parts_of(self.analysed_blocks, common_of(self.settings))
 
     @cached_property
     def outcomes(self) -> dict[str, Settings]:

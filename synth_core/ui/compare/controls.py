@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from synth_core.analysis.drawing import DRAWING_WORDS, DRAWINGS
-from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.feasible import refusal
 from synth_core.analysis.wording.guarantee_sentences import promise_words
 from synth_core.errors import InputError
@@ -231,19 +230,15 @@ def _missing_of_others(chosen: tuple[str, ...]) -> None:
     for block in choices.whole if shown_subject().blocks else ():
         if block.name == choices.settings.outcome or not family(block.model).takes_guess:
             continue
-
-        def refused(key: str, block: Block = block) -> bool:
-            return block.name in refusal(find_mechanism(key), choices.settings, (block,), reference)
-
-        if refused(
-            "unweighted"
-        ):  # which takes no guess: its categories are missing, say, and the page says so
-            continue
-        lacking = [
-            find_mechanism(key).label
-            for key in chosen
-            if "guess" in find_mechanism(key).tuning and refused(key)
+        guessing = [key for key in chosen if "guess" in find_mechanism(key).tuning]
+        refused = [
+            key
+            for key in ("unweighted", *guessing)
+            if block.name in refusal(find_mechanism(key), choices.settings, (block,), reference)
         ]
+        if "unweighted" in refused:  # which takes no guess: what is missing is said by the page
+            continue
+        lacking = [find_mechanism(key).label for key in refused]
         if lacking:
             name = session.plain(block.name)
             st.caption(f"Missing for **{', '.join(lacking)}**: what is publicly known of {name}.")

@@ -175,12 +175,11 @@ def ask() -> None:
 
 def show_progress(running: list[Fit], found: list[Fit]) -> None:
     """How far the fits are, and a button that stops them."""
-    now, (since, known) = (
-        time.monotonic(),
-        st.session_state.setdefault(SINCE, (time.monotonic(), frozenset())),
-    )
+    now = time.monotonic()
+    since, known = st.session_state.setdefault(SINCE, (now, frozenset()))
     done = sum(each.seconds for each in found if not each.running and each.key not in known)
-    slower = (now - since) / done if done else 1.0  # than expected
+    # Never less than expected: what is done may have been kept from elsewhere.
+    slower = max(1.0, (now - since) / done) if done else 1.0
     end = now + slower * sum(each.seconds for each in running)
     poll(_progress, POLL_SECONDS, [each.job for each in running if each.job], len(found), end)
 

@@ -98,10 +98,10 @@ def _first(why: dict[str, str], refused: bool, misfit: Fit | None = None) -> Non
     )
 
 
-def _trial(name: str, settings: Settings) -> tuple[str, ...]:
-    """What was tried of a variable of the table in use: a model on a scale."""
-    scale = settings.transformation if "transformation" in family(settings.model).uses else ""
-    return session.current().table.identity, name, settings.model, scale
+def _trial(name: str, settings: Settings) -> tuple[Any, ...]:
+    """What was tried of a variable of the table in use: a model, with the options and the predictors that it reads."""
+    options = tuple((each, getattr(settings, each)) for each in sorted(family(settings.model).uses))
+    return session.current().table.identity, name, settings.model, options, settings.predictors
 
 
 def _tried(name: str, offer: Offer) -> bool:

@@ -54,8 +54,7 @@ def checks_step(plan: Plan | None, table: Table | None, outcome: ReleaseOutcome 
     if refused:
         st.warning(plain(refused), icon=":material/warning:")
     else:
-        subject = Subject(tuple(each.block for each in plan.blocks))
-        took = "" if outcome else long_run(subject, subject.settings(plan.settings), plan.mechanism)
+        took = "" if outcome else long_run(Subject(plan.analysed_blocks), plan.settings, plan.mechanism)
         st.markdown(_look_words(plan, table, known) + (f" The data is drawn first: {took}." if took else ""))
     if known is None:
         c.checkbox(

@@ -154,9 +154,8 @@ def plan_form() -> None:
 
 def _how_long(mechanism: str) -> str:
     """About how long making the plan takes, a sentence after another; empty where that is short."""
-    subject = record_subject()
     try:
-        took = long_run(subject, subject.settings(session.settings()), mechanism)
+        took = long_run(record_subject(), session.settings(), mechanism)
     except InputError:  # said when the plan is asked for
         return ""
     return f" Making the plan fits {find_mechanism(mechanism).label} once: {took}." if took else ""
@@ -192,8 +191,9 @@ def _taken_line(point: Mechanism, tuned_on: TuningKind) -> bool:
         return True
     limit, count = form["limit"], Count(form.get("delta") if form["count"] == "zcdp" else None)
     balance = release_actions.series_balance(str(form["series"]).strip())
+    whence = _whence(limit)
     if balance is not None and balance.limit is not None:  # what it counts was fixed with its first limit
-        limit, count = balance.limit, balance.count
+        limit, count, whence = balance.limit, balance.count, ""
     guarantee = terms_of(point, tuned_on).guarantee
     taken = count.taken(guarantee, epsilon, settings.datasets)
     if taken is None:
@@ -209,7 +209,7 @@ def _taken_line(point: Mechanism, tuned_on: TuningKind) -> bool:
         assert rho is not None  # else a limit at δ counts nothing
         st.caption(
             f"One release costs ρ = {rounded_up(rho, 4)}, which ε = {epsilon:g} names. The limit counts that as "
-            f"**ε = {rounded_up(taken, 4)} at δ = {count.delta:g}** of {limit:g}.{_whence(limit)}"
+            f"**ε = {rounded_up(taken, 4)} at δ = {count.delta:g}** of {limit:g}.{whence}"
         )
     if balance is not None and limit is not None:
         charged = (

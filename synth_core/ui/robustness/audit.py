@@ -117,7 +117,7 @@ def _how_long(plan: Plan | None, chosen: list[str], runs: int) -> str:
     if not chosen:
         return ""
     browser = session.current()
-    subject = Subject(browser.choices.whole if plan is None else tuple(each.block for each in plan.blocks))
+    subject = Subject(browser.choices.whole if plan is None else plan.analysed_blocks)
     try:
         settings = session.settings() if plan is None else plan.settings
         once = expected_runs(subject, subject.settings(settings), chosen)

@@ -68,7 +68,7 @@ def long_run(subject: Subject, settings: Settings, mechanism: str) -> str:
     compared = session.choices().mechanisms
     known = [key for key in compared if key not in subject.left_out(compared)]
     try:
-        once = expected_runs(subject, settings, {mechanism, *known})
+        once = expected_runs(subject, subject.settings(settings), {mechanism, *known})
     except InputError:  # said where it is asked for
         return ""
     return once.words(once.seconds[mechanism]) if once.seconds[mechanism] > SHORT else ""

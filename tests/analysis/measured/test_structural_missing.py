@@ -5,12 +5,14 @@ import itertools
 import numpy as np
 import pytest
 
+from synth_core.analysis.fits import tells_nothing
 from synth_core.analysis.measured import model
 from synth_core.analysis.measured.cells import FREE, PRESENT, PublicSide
 from synth_core.analysis.measured.log_linear import NoisyTable
 from synth_core.analysis.measured.model import MeasuredModel
 from synth_core.analysis.measured.structural_missing import _missing, structural_missing, structural_words
 from synth_core.analysis.measured.variable import Variable
+from synth_core.errors import Cancelled
 
 N, AGES, AREAS, PAY, JOBS = 2_000, 3, 4, 5, 3  # cells of pay and job with that of missing values
 SETS = [
@@ -121,8 +123,8 @@ def test_of_a_group_too_small_to_tell_nothing_is_decided(rng):
     assert found == {(0, 0): ([True, False, False], [False, True, False])}
 
 
-def model_of(public, tables):
-    return MeasuredModel(public, tables, lambda *stream: np.random.default_rng([3, *stream]))
+def model_of(public, tables, progress=tells_nothing):
+    return MeasuredModel(public, tables, lambda *stream: np.random.default_rng([3, *stream]), progress)
 
 
 @pytest.mark.parametrize("most", [1_000_000, 30], ids=["in one group", "in two groups"])
@@ -132,6 +134,32 @@ def test_no_record_is_drawn_where_nobody_can_be(most, rng, monkeypatch):
     drawn = model_of(public, counted(public, codes, 12.0, rng)).codes(0, False)
     for values, missing in zip(drawn.T, (PAY - 1, JOBS - 1), strict=True):
         np.testing.assert_array_equal(values == missing, public.codes[:, 0] == 0)
+
+
+@pytest.mark.parametrize("most", [1_000_000, 30], ids=["in one group", "in two groups"])
+def test_a_fit_tells_how_far_it_is_and_ends_where_it_is_cancelled(most, rng, monkeypatch):
+    """It told nothing for half a minute, and could not be cancelled meanwhile."""
+    monkeypatch.setattr(model, "MAX_CELLS", most)
+    public, codes = file(rng, job_with_pay=True)
+    tables, shares = counted(public, codes, 12.0, rng), []
+
+    def tell(text, share):
+        shares.append(share)
+
+    def cancel(text, share):
+        shares.append(share)
+        if len(shares) == 30:
+            raise Cancelled("cancelled")
+
+    told = model_of(public, tables, tell)
+    quiet = model_of(public, tables).codes(0, False)
+    np.testing.assert_array_equal(told.codes(0, False), quiet)  # who listens changes nothing
+    assert len(shares) > 50 and 0 < shares[0] < 0.01 and shares[-1] <= 1
+    assert all(a <= b for a, b in itertools.pairwise(shares))
+    shares.clear()
+    with pytest.raises(Cancelled):
+        model_of(public, tables, cancel).codes(0, False)
+    assert len(shares) == 30
 
 
 def test_rules_go_before_what_noise_tells(rng):
