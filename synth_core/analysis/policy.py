@@ -198,7 +198,7 @@ def _named(guarantee: Guarantee, epsilon: float) -> str:
     if guarantee.pure or guarantee.rho is None:
         return ""
     names = rho_beside(guarantee.rho(epsilon))
-    return f"The rule judges ε = {epsilon_number(epsilon)}, the name of the promise; a limit of a series counts {names}"
+    return f"The rule judges ε = {epsilon_number(epsilon)}; a limit of a series counts {names}"
 
 
 def _errors(policy: Policy, numbers: ResultNumbers) -> list[VariableError]:

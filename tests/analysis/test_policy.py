@@ -230,7 +230,7 @@ def test_a_limit_of_epsilon_is_said_as_it_was_stated():
 def test_a_verdict_says_which_epsilon_it_judges_where_a_limit_counts_another(key, said):
     """A rule of "ε at most 1" was kept by what a limit by zCDP counted as 2.42, and nothing said why."""
     judged = judge(Policy(epsilon=1.0), numbers(epsilon=1.0), guarantees()[key])
-    words = "The rule judges ε = 1, the name of the promise; a limit of a series counts ρ = 0.125; 2.42 at δ = 1e-06"
+    words = "The rule judges ε = 1; a limit of a series counts ρ = 0.125; 2.42 at δ = 1e-06"
     assert judged.passed and judged.notes == ((words,) if said else ())
     assert judge(Policy(percent=50.0, measure=ECDF_MAX), numbers(), guarantees()[key]).named == ""
 

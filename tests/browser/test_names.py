@@ -138,8 +138,6 @@ def test_names_are_only_text_in_a_release(new_page, tmp_path):
     only_text(page)
     assert OUTCOME in words(page)
     page.locator("input[type=file]").set_input_files(file)
-    settled(page)
-    page.get_by_role("button", name="Take this file").click()
     page.get_by_text("120 rows").wait_for()
     confirm_charge(page)
     settled(page)

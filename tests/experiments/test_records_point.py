@@ -15,7 +15,12 @@ from synth_core.errors import InputError
 from synth_core.experiments.explore import search, tuning
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.point import FOR_BANDS, run_point
-from synth_core.experiments.explore.records_point import RecordsRuler, check_measure, difference_of
+from synth_core.experiments.explore.records_point import (
+    RecordsRuler,
+    check_measure,
+    difference_of,
+    measured_words,
+)
 from synth_core.experiments.explore.targets import EpsilonTarget
 from synth_core.experiments.explore.tuning import NEAR, tune
 from synth_core.mechanisms.catalogue import find_mechanism
@@ -87,6 +92,14 @@ def test_a_measure_of_numbers_needs_a_number(kept):
     with pytest.raises(InputError, match="No sensitive variable is a number, so there is no 'q90'"):
         check_measure([p.settings for p in only.parts], "q90")
     check_measure([p.settings for p in whole(kept).parts], "q90")
+
+
+def test_a_measure_of_numbers_says_of_which_variables_it_is():
+    """The goal asked for an error of a percentile, and did not say of which of five variables."""
+    three = [p.settings for p in parts_of((SEX, PAY, Block("age", "lognormal")), {})]
+    assert measured_words(three[:2], "q90") == "Of pay alone: categories have none."
+    assert measured_words(three, "mean") == "The largest over pay, age: categories have none."
+    assert measured_words(three, "ecdf_max") == measured_words(three[1:], "q90") == ""
 
 
 @pytest.mark.stan

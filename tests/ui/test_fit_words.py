@@ -8,6 +8,7 @@ import pytest
 from synth_core.analysis.fit_verdict import fit_verdict
 from synth_core.ui.data import fit
 from synth_core.ui.data.fit import Fit
+from synth_core.ui.shared import expected
 
 
 def test_the_row_of_a_variable_names_the_difference_of_its_verdict(monkeypatch):
@@ -52,8 +53,9 @@ def test_a_fit_that_few_records_cannot_deny_says_so(monkeypatch):
 def test_how_long_all_fits_take_is_told_by_those_that_are_done(monkeypatch, took, left):
     """36 s were promised, and after 95 s the last was still fitted, without a word on the time."""
     polled, now = [], 1000.0
-    monkeypatch.setattr(fit.time, "monotonic", lambda: now)
-    monkeypatch.setattr(fit.st, "session_state", {fit.SINCE: (now - took, frozenset({"kept"}))})
+    monkeypatch.setattr(expected.time, "monotonic", lambda: now)
+    monkeypatch.setattr(fit.st, "session_state", {fit.BATCH: (now - took, frozenset({"done", "now"}))})
+    monkeypatch.setattr(fit, "manager", lambda: SimpleNamespace(n_lanes=2))
     monkeypatch.setattr(fit, "poll", lambda *what: polled.append(what))
     ended, going = SimpleNamespace(finished=Event(), state="done", answer=None, error=""), SimpleNamespace()
     ended.finished.set()
@@ -66,3 +68,17 @@ def test_how_long_all_fits_take_is_told_by_those_that_are_done(monkeypatch, took
     fit.show_progress(found[2:], found)
     [(_, _, jobs, total, end)] = polled
     assert (jobs, total, end - now) == ([going], 3, left)
+
+
+def test_runs_that_others_were_asked_for_beside_are_a_new_batch(monkeypatch):
+    """Compare told no time for "another run computes the same": what all take is told beside."""
+    now, state = [1000.0], {}
+    monkeypatch.setattr(expected.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(expected.st, "session_state", state)
+    seconds = {"a": 10.0, "b": 30.0, "c": 20.0, "d": 50.0}
+    assert expected.expected_end("runs", seconds, ["a", "b", "c"], 2) == 1030  # 60 s by two at once
+    now[0] = 1040
+    assert expected.expected_end("runs", seconds, ["b", "c"], 2) == 1040 + 4 * 50  # a took four times as long
+    assert expected.expected_end("runs", seconds, ["c", "d"], 2) == 1040 + 35  # d is new
+    assert expected.expected_end("runs", {}, ["c", "d"], 2) == 1040  # nothing is known
+    assert expected.seconds_left(1040) == "" and expected.seconds_left(1075.2) == "about 35 s left"

@@ -280,7 +280,7 @@ def busy_page():
     for action in (
         plan_actions.forget_plan,
         lambda: table.take_table("current"),
-        lambda: table._take_file(None),
+        lambda: table._read(None),
     ):
         try:
             action()

@@ -116,3 +116,12 @@ def check_measure(fits: Sequence[Settings], measure: str) -> None:
         raise InputError(
             f"No sensitive variable is a number, so there is no '{measure}'. Take {ECDF_MAX} or {ECDF_AVG}."
         )
+
+
+def measured_words(fits: Sequence[Settings], measure: str) -> str:
+    """Of which variables a measure is, a sentence where it is not of all; else empty."""
+    have = [s.outcome for s in fits if not s.outcome_categories]
+    if measure in (ECDF_MAX, ECDF_AVG) or len(have) == len(fits):
+        return ""
+    of = f"Of {have[0]} alone" if len(have) == 1 else f"The largest over {', '.join(have)}"
+    return f"{of}: categories have none."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +15,7 @@ from synth_core.analysis.records.blocks import common_of, parts_of
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.wording.headings import COLUMNS
 from synth_core.engine.sampling import rhat_text
-from synth_core.experiments.explore.sweep import duration, seconds_per_point
+from synth_core.experiments.explore.sweep import seconds_per_point
 from synth_core.figures.check import check_figures
 from synth_core.figures.parts import statistic_label
 from synth_core.jobs.job import Job
@@ -27,6 +26,7 @@ from synth_core.system.cache import content_key
 from synth_core.system.number_text import floored
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.board import board
+from synth_core.ui.shared.expected import expected_end, seconds_left
 from synth_core.ui.shared.polling import poll
 from synth_core.ui.shared.waiting import POLL_SECONDS, wait_for
 from synth_core.ui.state import session
@@ -42,8 +42,7 @@ ICONS = {
     "unknown": ":material/error:",
 }
 ASKED = "fit_asked"  # keys of the fits that were asked for here
-SINCE = "fit_asked_since"  # when they were, and which were known
-SHORT = 3.0  # seconds of which nothing is said
+BATCH = "fit_batch"  # those that were asked for together, and when
 QUICK_SECONDS = 0.3
 DELTA, GAP = COLUMNS["delta"], f"{COLUMNS['gap'].plain}, in points"
 SAMPLER = (
@@ -168,19 +167,14 @@ def ask() -> None:
     for each in _settings(browser):
         st.session_state.setdefault(ASKED, set()).add(_described(browser, *each).key)
     found = fits()
-    known = frozenset(each.key for each in found if each.verdict is not None)
-    st.session_state[SINCE] = time.monotonic(), known
+    st.session_state.pop(BATCH, None)
     manager().forget(_owner(), [each.job for each in found if each.job is not None])
 
 
 def show_progress(running: list[Fit], found: list[Fit]) -> None:
     """How far the fits are, and a button that stops them."""
-    now = time.monotonic()
-    since, known = st.session_state.setdefault(SINCE, (now, frozenset()))
-    done = sum(each.seconds for each in found if not each.running and each.key not in known)
-    # Never less than expected: what is done may have been kept from elsewhere.
-    slower = max(1.0, (now - since) / done) if done else 1.0
-    end = now + slower * sum(each.seconds for each in running)
+    seconds = {each.key: each.seconds for each in found}
+    end = expected_end(BATCH, seconds, [each.key for each in running], manager().n_lanes)
     poll(_progress, POLL_SECONDS, [each.job for each in running if each.job], len(found), end)
 
 
@@ -192,8 +186,8 @@ def _progress(jobs: list[Job], total: int, end: float) -> None:
         st.rerun()
     bar, button = st.columns([8, 1], vertical_alignment="center")
     text, share = left[0].progress()
-    done, seconds = total - len(left), end - time.monotonic()
-    more = f" · about {duration(seconds)} left in all" if seconds > SHORT else ""
+    done, seconds = total - len(left), seconds_left(end)
+    more = f" · {seconds} in all" if seconds else ""
     bar.progress(
         min((done + min(max(share, 0.0), 1.0)) / total, 1.0),
         text=f"{done} of {total} fitted · {text} …{more}",

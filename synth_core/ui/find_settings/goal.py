@@ -7,9 +7,11 @@ from typing import Any
 import streamlit as st
 
 from synth_core.analysis.measures import ECDF_AVG, ECDF_MAX, MEAN, WORST, is_relative, percentile_of
+from synth_core.analysis.records.blocks import common_of, parts_of
 from synth_core.errors import InputError
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.point import runs_of_point
+from synth_core.experiments.explore.records_point import measured_words
 from synth_core.experiments.explore.targets import EpsilonTarget
 from synth_core.experiments.explore.tuning import expected_fits, variants_for
 from synth_core.jobs.task import Task, TaskInput
@@ -60,6 +62,9 @@ def choose_goal(asked: MapRequest) -> Target | EpsilonTarget:
             list(MEASURES),
             format_func=MEASURES.__getitem__,
         )
+        if asked.subject.blocks:
+            fits = [part.settings for part in parts_of(asked.subject.blocks, common_of(asked.settings))]
+            st.caption(session.plain(measured_words(fits, asked.measure)))
     question = session.choices().explore.question
     percentile = session.choices().explore.measure == PERCENTILE
     if percentile:

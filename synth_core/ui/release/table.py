@@ -14,7 +14,14 @@ from synth_core.errors import InputError
 from synth_core.release.plan.plan import Plan
 from synth_core.system import limits
 from synth_core.ui.release import release_actions, release_job
-from synth_core.ui.shared.uploads import choose_sheet, held, show_reading, stop_reading, take_upload
+from synth_core.ui.shared.uploads import (
+    choose_sheet,
+    held,
+    show_reading,
+    stop_reading,
+    take_upload,
+    upload_of,
+)
 from synth_core.ui.shared.widgets import own_number
 from synth_core.ui.state import session
 from synth_core.ui.state.session import plain
@@ -52,13 +59,14 @@ def choose_table(plan: Plan) -> None:
             on_click=session.attempt,
             args=("table", take_table, "simulated", int(seed)),
         )
-    upload = st.file_uploader("A table", [ending.lstrip(".") for ending in SUFFIXES], key="release_table")
-    if upload is not None:
-        st.button(
-            "Take this file",
-            on_click=session.attempt,
-            args=("table", _take_file, upload),
-        )
+    st.file_uploader(
+        "A table", [ending.lstrip(".") for ending in SUFFIXES], key="release_table", on_change=_take_file
+    )
+    upload, now = held(st.session_state.get("release_table")), release_job.state().table
+    if upload is not None and (
+        now is None or upload_of("release_table", now) is None
+    ):  # refused, or another came
+        st.button(f"Take {plain(upload.name)}", on_click=_take_file)
     if plan.tuned_on.kind != "confidential":
         with st.expander("The table in use"):
             refused = release_actions.refused(plan, session.current().table)
@@ -76,8 +84,13 @@ def _take_in_use() -> None:
     )
 
 
-def _take_file(upload: Any) -> None:
-    """Button callback: a file, read by the plan's codebook."""
+def _take_file() -> None:
+    """Widget callback: the uploaded file, as soon as it is there, read by the plan's codebook; nothing once removed."""
+    if (upload := held(st.session_state.get("release_table"))) is not None:
+        session.attempt("table", _read, upload)
+
+
+def _read(upload: Any) -> None:
     release_actions.require_idle()
     plan = release_job.state().plan
     codebook = Codebook() if plan is None or plan.codebook is None else plan.codebook

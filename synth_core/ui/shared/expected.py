@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+
+import streamlit as st
 
 from synth_core.analysis.settings import Settings
 from synth_core.errors import InputError
@@ -72,3 +75,34 @@ def long_run(subject: Subject, settings: Settings, mechanism: str) -> str:
     except InputError:  # said where it is asked for
         return ""
     return once.words(once.seconds[mechanism]) if once.seconds[mechanism] > SHORT else ""
+
+
+def expected_end(place: str, seconds: Mapping[str, float], open_keys: Collection[str], at_once: int) -> float:
+    """About when the last of some runs is done, by the monotonic clock; runs that were asked for together are a batch.
+
+    Parameters
+    ----------
+    place : str
+        Whose runs these are: a key of the browser's session, under which the batch is remembered.
+    seconds : mapping of str to float
+        What each run takes, about, by its key; of runs that are done too.
+    open_keys : collection of str
+        The runs that are not done.
+    at_once : int
+        How many run at the same time, at most.
+    """
+    now, waiting = time.monotonic(), frozenset(open_keys)
+    began, batch = st.session_state.get(place, (now, frozenset()))
+    if not waiting <= batch:  # others were asked for; what is done by now tells nothing of this machine
+        began, batch = st.session_state[place] = now, waiting
+    left, done = (sum(seconds[key] for key in keys if key in seconds) for keys in (waiting, batch - waiting))
+    usual = 1.0 / max(1, min(at_once, len(waiting)))
+    if not done:
+        return began + left * usual
+    return now + left * max(usual, (now - began) / done)
+
+
+def seconds_left(end: float) -> str:
+    """What is left until `end`, in words; empty where that is short."""
+    seconds = end - time.monotonic()
+    return f"about {duration(seconds)} left" if seconds > SHORT else ""

@@ -21,6 +21,7 @@ from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.cache import content_key
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.board import Stage, board
+from synth_core.ui.shared.expected import expected_end, expected_runs, seconds_left
 from synth_core.ui.shared.finished_runs import record_runs
 from synth_core.ui.shared.picture import Last, Picture, assemble, brings_news, last_picture
 from synth_core.ui.shared.polling import poll
@@ -30,14 +31,15 @@ from synth_core.ui.state.browser import Browser
 
 QUICK_SECONDS = 0.35  # a refit that lands within this is shown by the same rerun
 POLL_SECONDS = 0.4
+BATCH = "refits_batch"  # those that were asked for together, and when
 WATCHES, WATCH_SECONDS = 2, 0.12  # within a poll
 
 # Of summaries, their labels, the settings; and of what is beside, where something is asked for beside.
 MakeFigures = Callable[..., list[dict[str, Any]]]
 
 
-def _running(jobs: list[Job]) -> None:
-    """Poll while jobs run; end the polling with one full rerun."""
+def _running(jobs: list[Job], end: float) -> None:
+    """Poll while jobs run, until about `end`; end the polling with one full rerun."""
     manager().touch(jobs)
     open_jobs = [job for job in jobs if not job.finished.is_set()]
     news = [f"{job.key}{job.state}{job.preview() is not None}" for job in jobs]
@@ -48,7 +50,9 @@ def _running(jobs: list[Job]) -> None:
     text, share = min((job.progress() for job in open_jobs), key=lambda pair: pair[1])
     done = f"{len(jobs) - len(open_jobs)} of {len(jobs)} done; " if len(jobs) > 2 else ""
     seen = any(str(key).startswith("shown_") for key in st.session_state)
-    words = f"Refitting: {done}{text}.{' What is pale below is older.' if seen else ''}"
+    left_words = seconds_left(end)
+    words = f"Refitting: {done}{text}.{f' {left_words.capitalize()} in all.' if left_words else ''}"
+    words += " What is pale below is older." if seen else ""
     bar = left.progress(min(max(share, 0.0), 1.0), text=words)
     if right.button("Cancel", key="cancel_jobs", width="stretch"):
         manager().cancel(session.owner())
@@ -145,7 +149,8 @@ def show(
     # As high as a bar of progress, so that nothing jumps; why something failed may take more lines.
     failed = any(job.state == "failed" for job in jobs) and not pending
     with st.container(height="content" if failed else 54, border=False, key="fits_status"):
-        _status(jobs, beside_jobs, picture, subject, "" if beside is None else beside.name)
+        name = "" if beside is None else beside.name
+        _status(jobs, beside_jobs, picture, subject, subject.settings(settings), name)
     missing = picture.missing
     if last is not None and not (picture.complete and finished) and not brings_news(jobs, last):
         picture, settings = last_picture(last), last.settings
@@ -179,7 +184,9 @@ def _request(tasks: list[Task[Any]], others: list[Task[Any]]) -> tuple[list[Job]
     return jobs[: len(tasks)], jobs[len(tasks) :]
 
 
-def _status(jobs: list[Job], others: list[Job], picture: Picture, subject: Subject, beside: str) -> None:
+def _status(
+    jobs: list[Job], others: list[Job], picture: Picture, subject: Subject, settings: Settings, beside: str
+) -> None:
     """Above the picture: how far it is, why a part is missing, or what it is of.
 
     Parameters
@@ -190,8 +197,12 @@ def _status(jobs: list[Job], others: list[Job], picture: Picture, subject: Subje
     everything = list({job.key: job for job in [*jobs, *others]}.values())
     failed = {job.key: job for job in everything if job.state == "failed"}
     again = (session.owner(), everything)
-    if any(not job.finished.is_set() for job in everything):
-        poll(_running, POLL_SECONDS, everything)
+    waiting = [job.key for job in everything if not job.finished.is_set()]
+    if not waiting:
+        st.session_state.pop(BATCH, None)
+    if waiting:
+        seconds = _seconds(jobs, subject, settings) | {job.key: job.task.expected_seconds for job in others}
+        poll(_running, POLL_SECONDS, everything, expected_end(BATCH, seconds, waiting, manager().n_lanes))
     elif any(job.state == "cancelled" for job in everything):
         left, right = st.columns([8, 1], vertical_alignment="center")
         left.info("Cancelled. What is pale below is older.", icon=":material/cancel:")
@@ -208,6 +219,12 @@ def _status(jobs: list[Job], others: list[Job], picture: Picture, subject: Subje
         right.button("Run again", width="stretch", on_click=manager().forget, args=again)
     elif picture.summaries:
         st.markdown(subject.caption(picture.summaries[0]))
+
+
+def _seconds(jobs: list[Job], subject: Subject, settings: Settings) -> dict[str, float]:
+    """About how long each job takes, by its key."""
+    expected = expected_runs(subject, settings, [job.task.mechanism for job in jobs])
+    return {job.key: expected.seconds[job.task.mechanism] for job in jobs} if expected.told else {}
 
 
 def _why_failed(jobs: list[Job], others: list[Job], beside: str) -> str:
