@@ -19,6 +19,7 @@ from synth_core.system.number_text import over_data_sets, points_at_most
 ECDF_MAX, ECDF_AVG, MEAN = "ecdf_max", "ecdf_avg", "mean"
 SAME = 1e-12  # a difference of shares below it is one of rounding
 WORST = "worst"  # the largest error of mean and percentiles
+FEW_VALUES = 200  # two samples of so many from one distribution are 14 points apart once in twenty times
 FAR = 1.0  # beyond, an error is told of several variables too
 
 
@@ -117,16 +118,19 @@ class VariableError:
         With its sign where it is of a statistic.
     statistic : Statistic or None
         The one that it is of, and that says what it is in.
+    few : int
+        How many values the variable has, where they are so few that chance alone moves it by points; else 0.
     """
 
     variable: str
     error: float
     statistic: Statistic | None = None
+    few: int = 0
 
     @property
     def beside(self) -> str:
-        """The variable's name in brackets, where there are several."""
-        return f" ({self.variable})" if self.variable else ""
+        """The variable's name in brackets, where there are several, and how many values it has where they are few."""
+        return f" ({self.variable}{f', {self.few} values' if self.few else ''})" if self.variable else ""
 
     @property
     def unit(self) -> str:
@@ -143,7 +147,8 @@ def variable_error(variable: VariableNumbers, measure: str) -> VariableError | N
     """The error of one variable by a measure's key, or `WORST`; None where it was not computed."""
     if measure in (ECDF_MAX, ECDF_AVG):
         distance = variable.ecdf_max if measure == ECDF_MAX else variable.ecdf_avg
-        return None if distance is None else VariableError(variable.name, float(distance))
+        few = variable.n_records if variable.n_records < FEW_VALUES else 0
+        return None if distance is None else VariableError(variable.name, float(distance), few=few)
     return max(errors_of_units(variable, measure), key=lambda each: each.size, default=None)
 
 

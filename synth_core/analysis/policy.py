@@ -227,7 +227,8 @@ def _unjudged(policy: Policy, numbers: ResultNumbers) -> str:
     if not judged or not others:
         return ""
     have = "has" if len(others) == 1 else "have"
-    return f"It judges the {measured(policy.measure)} of {', '.join(judged)} alone: {', '.join(others)} {have} none"
+    of = f"{measured(policy.measure)} of {', '.join(judged)}"
+    return f"The rule judges the {of} alone: {', '.join(others)} {have} none"
 
 
 def _instead(policy: Policy, numbers: ResultNumbers) -> str:

@@ -254,7 +254,7 @@ def test_a_rule_of_a_percentile_says_of_which_variables_it_judges():
     work = variable(name="work", variable="work", statistics=())
     rule = Policy(percent=10.0)
     assert judge(rule, numbers(variables=(pay, work))).unjudged == (
-        "It judges the 90th percentile of pay alone: work has none"
+        "The rule judges the 90th percentile of pay alone: work has none"
     )
     assert judge(rule, numbers(variables=(pay,))).unjudged == ""
     assert judge(Policy(percent=10.0, measure=ECDF_MAX), numbers(variables=(pay, work))).unjudged == ""

@@ -45,9 +45,9 @@ def test_a_fit_that_few_records_cannot_deny_says_so(monkeypatch):
 @pytest.mark.parametrize(
     ("took", "left"),
     [
-        (0.0, 40.0),  # nothing is known yet: as expected
-        (20.0, 40.0),  # half the time that was expected, for what may have been kept
-        (120.0, 120.0),  # three times as long
+        (0.0, 42.0),  # nothing is known yet: as expected
+        (21.0, 42.0),  # half the time that was expected, for what may have been kept
+        (126.0, 126.0),  # three times as long
     ],
 )
 def test_how_long_all_fits_take_is_told_by_those_that_are_done(monkeypatch, took, left):

@@ -127,6 +127,8 @@ def test_only_what_would_be_replaced_is_parted():
         assert "\u2060" in session.plain(text), text
     assert session.plain("a -> b").count("\u2060") == 1
     assert session.plain("->x") == "\\-\\>x"
+    assert session.plain("OWN_RENT_é") == "OWN_RENT_é"  # a screen reader reads labels with their signs
+    assert session.plain("_a_ b__c d_") == "\\_a\\_ b\\_\\_c d\\_"
     assert session.plain("a\x00\u202eb") == "a\ufffd\ufffdb"
 
 

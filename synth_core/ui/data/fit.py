@@ -44,6 +44,7 @@ ICONS = {
 ASKED = "fit_asked"  # keys of the fits that were asked for here
 BATCH = "fit_batch"  # those that were asked for together, and when
 QUICK_SECONDS = 0.3
+BESIDE_SECONDS = 2.0  # of each fit: its chains start, and it is compared with the data
 DELTA, GAP = COLUMNS["delta"], f"{COLUMNS['gap'].plain}, in points"
 SAMPLER = (
     "Whether the sampler's chains agree. R-hat: how much further apart draws of all chains lie than those of one, 1 "
@@ -173,7 +174,7 @@ def ask() -> None:
 
 def show_progress(running: list[Fit], found: list[Fit]) -> None:
     """How far the fits are, and a button that stops them."""
-    seconds = {each.key: each.seconds for each in found}
+    seconds = {each.key: BESIDE_SECONDS + each.seconds for each in found}
     end = expected_end(BATCH, seconds, [each.key for each in running], manager().n_lanes)
     poll(_progress, POLL_SECONDS, [each.job for each in running if each.job], len(found), end)
 

@@ -12,6 +12,7 @@ from synth_core.errors import InputError
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.point import runs_of_point
 from synth_core.experiments.explore.records_point import measured_words
+from synth_core.experiments.explore.sweep import duration
 from synth_core.experiments.explore.targets import EpsilonTarget
 from synth_core.experiments.explore.tuning import expected_fits, variants_for
 from synth_core.jobs.task import Task, TaskInput
@@ -26,6 +27,7 @@ from synth_core.ui.shared.widgets import number, number_or_none, pick
 from synth_core.ui.state import session
 from synth_core.ui.state.choices import Choices, ExploreChoices
 
+LONG_SECONDS = 300.0  # of a search: then fewer mechanisms are worth a thought
 QUESTIONS = {
     "accuracy": "Least ε for this accuracy",
     "epsilon": "Best accuracy for this ε",
@@ -62,9 +64,6 @@ def choose_goal(asked: MapRequest) -> Target | EpsilonTarget:
             list(MEASURES),
             format_func=MEASURES.__getitem__,
         )
-        if asked.subject.blocks:
-            fits = [part.settings for part in parts_of(asked.subject.blocks, common_of(asked.settings))]
-            st.caption(session.plain(measured_words(fits, asked.measure)))
     question = session.choices().explore.question
     percentile = session.choices().explore.measure == PERCENTILE
     if percentile:
@@ -101,6 +100,10 @@ def choose_goal(asked: MapRequest) -> Target | EpsilonTarget:
         wanted = EpsilonTarget(None, asked.measure, session.choices().explore.same)
     with e:
         _button(asked, wanted)
+    if asked.subject.blocks:
+        fits = [part.settings for part in parts_of(asked.subject.blocks, common_of(asked.settings))]
+        if words := measured_words(fits, asked.measure):
+            st.caption(session.plain(words))
     session.show_message(TUNING_RUN)
     _offer_rule()
     return wanted
@@ -209,13 +212,17 @@ def _button(asked: MapRequest, wanted: Target | EpsilonTarget) -> None:
 
 
 def time_of_search(asked: MapRequest, wanted: Target | EpsilonTarget) -> str:
-    """How long the search takes, in words."""
+    """How long the search takes, in words; where that is long, what each mechanism alone would take."""
     once = expected_runs(asked.subject, asked.settings, asked.mechanisms)
     searches = {m: len(variants_for(m, asked.settings, asked.sweeps)) for m in asked.mechanisms}
     runs = {m: expected_fits(find_mechanism(m), asked.settings, wanted, runs_of_point) for m in searches}
-    seconds = sum(count * runs[m] * once.seconds[m] for m, count in searches.items())
-    seconds /= min(manager().n_lanes, len(searches))
-    return once.words(seconds)
+    alone = {m: count * runs[m] * once.seconds[m] for m, count in searches.items()}
+    seconds = sum(alone.values()) / min(manager().n_lanes, len(searches))
+    words = once.words(seconds)
+    if seconds < LONG_SECONDS or len(alone) < 2 or not once.told:
+        return words
+    each = (f"{find_mechanism(m).label} {duration(alone[m])}" for m in sorted(alone, key=alone.__getitem__))
+    return f"{words} for all (alone: {', '.join(each)})"
 
 
 def _fits_of(key: str, asked: MapRequest, wanted: Target | EpsilonTarget) -> int:

@@ -410,10 +410,12 @@ def show_message(place: str) -> None:
 
 # What Streamlit's Markdown replaces in text although its signs are escaped: icons, emojis, addresses, arrows.
 _REPLACED = re.compile(r":(?=[\w+/-]+:|//)|www(?=\.)|@(?=\w)|(?<!\S)(?:<->|->|<-|--|>=|<=|~=)(?!\S)", re.I)
+_WITHIN_A_WORD = re.compile(r"(?<=[^\W_])\\_(?=[^\W_])")  # emphasises nothing; labels are read aloud
 _JOINER = "\u2060"  # of no width
 
 
 def plain(text: str) -> str:
     """Text from a user's file, safe inside Markdown."""
     parted = _REPLACED.sub(lambda match: match[0][0] + _JOINER + match[0][1:], visible(text))
-    return "".join(f"\\{c}" if c in "\\`*_{}[]()#+-.!|<>$:~&" else c for c in isolated(parted))
+    escaped = "".join(f"\\{c}" if c in "\\`*_{}[]()#+-.!|<>$:~&" else c for c in isolated(parted))
+    return _WITHIN_A_WORD.sub("_", escaped)
