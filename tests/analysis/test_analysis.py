@@ -21,6 +21,7 @@ def beta_comparison(cache, seed=1, **more):
     return Analysis(load_example("beta", 2000, seed), settings, cache)
 
 
+@pytest.mark.slow
 def test_beta_bounds_are_in_the_range_of_the_paper(kept):
     """Censor 4.2: Unweighted about 7.5 to 15 and Weighted about 2 to 3.5 over 100 samples."""
     found = []

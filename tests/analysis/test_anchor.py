@@ -183,6 +183,7 @@ def test_dollars_and_thousands_give_the_same(kept, seed):
     assert first.n_censored == second.n_censored
 
 
+@pytest.mark.slow
 @pytest.mark.stan
 def test_two_halves_of_epsilon_where_all_are_in_both(kept):
     analysis = lognormal(kept, income(), pilot_share=1.0, epsilon=4.0)

@@ -54,6 +54,7 @@ def test_tables_are_nearer_to_their_expectation_than_independent_ones(rng):
     assert distance(chosen, shares, public) < 0.2 * independent
 
 
+@pytest.mark.slow
 def test_shares_of_a_record_stay_those_of_the_model(rng):
     """Over 300 files the first record has each cell as often as its law says: chi square of 11, beyond 1e-4 at 35.6."""
     shares = law_of(rng)

@@ -35,6 +35,7 @@ def settings(**more):
     return make_settings(**usual | {"draws": 500, "warmup": 300, "epsilon": 2.0} | more)
 
 
+@pytest.mark.slow
 def test_every_mechanism_of_the_whole_range(table, kept):
     analysis = Analysis(table, settings(), kept)
     for key in (
@@ -97,6 +98,7 @@ def test_distance_is_the_largest_over_all_orders(rng):
     assert category_distance(a, b, 4).ecdf_max == pytest.approx(largest)
 
 
+@pytest.mark.slow
 def test_a_release_has_categories_and_its_plan_knows_them(table, cache, tmp_path, monkeypatch):
     monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
     # A fit in a hundred has an R-hat beyond its limit by chance, and is refused.

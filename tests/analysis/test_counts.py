@@ -139,6 +139,7 @@ def test_edges_of_a_guess_are_those_of_any_table(cache):
     assert set(other.code) == {0, other.n_categories - 1}
 
 
+@pytest.mark.slow
 @pytest.mark.stan
 def test_a_guess_is_enough_for_counts_of_an_amount(cache):
     """Near the table at epsilon 1, in any unit."""
@@ -232,6 +233,7 @@ def simulated_slopes(cache, epsilon, n_tables):
     return np.array(found), np.array(own_slopes)
 
 
+@pytest.mark.slow
 def test_noise_of_counts_does_not_flatten_slopes(cache):
     """At epsilon 1 they were too flat by five standard errors of the confidential slope: terms by level are shrunk.
 

@@ -18,6 +18,7 @@ from synth_core.models.base import Model, Options
 from tests.conftest import records_of
 
 
+@pytest.mark.slow
 def test_each_number_is_uniform():
     kinds = np.array([2, 0, 1, 1, 2, 0, 0])
     found = np.array([even_uniforms(kinds, np.random.default_rng(seed)) for seed in range(3000)])
@@ -76,6 +77,7 @@ def test_even_values_change_the_synthetic_table_alone(cache):
     assert (even.synthetic != one.synthetic).all()
 
 
+@pytest.mark.slow
 @pytest.mark.stan
 def test_whole_records_are_spread_block_by_block(cache):
     rng = np.random.default_rng(5)

@@ -86,6 +86,7 @@ def test_the_exact_posterior_of_an_anchored_answer_is_where_the_records_are(anch
     assert exact_mode(analysis) == pytest.approx(share, rel=0.2 if anchor == "counts" else 0.35)
 
 
+@pytest.mark.slow
 @pytest.mark.stan
 def test_zeros_that_are_given_up_are_a_mode_that_short_chains_find():
     """The normal part's own search knows nothing of the probability of a zero."""

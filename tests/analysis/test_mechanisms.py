@@ -182,6 +182,7 @@ def test_the_tail_costs_privacy(kept):
     assert values[2] < lognormal(kept).run("weighted").lipschitz_bound
 
 
+@pytest.mark.slow
 def test_matching_brings_every_mechanism_to_one_epsilon(kept):
     analysis = beta(kept, rows=500, match_epsilon="weighted", reweight_tolerance=0.02)
     target = analysis.run("weighted").epsilon
@@ -310,6 +311,7 @@ def test_censored_counts_of_censor_table_1(kept):
         assert abs(np.mean(found) - mean) < 4 * error, (epsilon, np.mean(found))
 
 
+@pytest.mark.slow
 def test_matching_says_when_it_cannot_and_what_it_costs(kept):
     for key, more, message in (
         ("weighted_e", {"match_epsilon": "unweighted"}, "cannot"),

@@ -121,6 +121,7 @@ def test_range_bounds_against_the_definition(seed, n, n_draws, truncated, printe
     assert found.lipschitz_bound == found.lipschitz_bounds.max()
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     arrays(float, st.integers(2, 30), elements=st.floats(-1e6, 1e6)),

@@ -121,6 +121,7 @@ def medians(result):
     return found.synthetic, found.confidential_interval
 
 
+@pytest.mark.slow
 def test_measured_synthesis_counts_by_class_of_weight(tmp_path):
     """Weighted medians lie in the band of the confidential one in 3 of 3 samples; unweighted ones are 15 % off."""
     for seed in range(3):

@@ -389,6 +389,7 @@ def test_a_sensitive_range_of_units_is_refused_and_a_reference_without_them(tmp_
         Analysis(Table("people", households()), settings, Cache(tmp_path), reference=other).run("weighted")
 
 
+@pytest.mark.slow
 @pytest.mark.stan
 def test_clamped_terms_of_records_have_their_part_of_the_bound(tmp_path):
     settings = make_settings(

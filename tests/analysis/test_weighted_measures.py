@@ -289,6 +289,7 @@ def chosen(tmp_path_factory):
     }
 
 
+@pytest.mark.slow
 def test_the_choice_moves_accuracy_and_nothing_that_is_drawn(chosen):
     (_, sample), (one, population) = chosen["one", "sample"], chosen["one", "population"]
     np.testing.assert_array_equal(sample.synthetic, population.synthetic)

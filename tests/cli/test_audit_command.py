@@ -108,6 +108,7 @@ def test_a_finished_run_and_its_table(capsys, state):
     assert status == 2 and "another table" in err
 
 
+@pytest.mark.slow
 def test_a_plan_is_audited_with_its_map_and_the_report_holds_it(capsys, tmp_path, state):
     plan, found = tmp_path / "plan.json", tmp_path / "audit.json"
     status, _, err = run(capsys, "plan", *TABLE, *QUICK, "--mechanism", "weighted", "--scale", "0.3", "--tuned-on",

@@ -93,6 +93,7 @@ def test_table_shows_each_epsilon_beside_its_guarantee():
     assert "ε is for one record's value withheld, its row and its predictors kept" in done.stdout
 
 
+@pytest.mark.slow
 def test_real_file():
     path = shared_file("nist_acs_ma2018.csv")
     done = cli("compare", str(path), "--outcome", "PINCP")
@@ -101,6 +102,7 @@ def test_real_file():
     assert "--missing N" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_real_file_with_its_missing_values_said():
     path = str(shared_file("nist_acs_ma2018.csv"))
     options = ("--outcome", "PINCP", "--missing", "PINCP=N", "-9", "--offset", "20000", "--format", "json")
@@ -288,6 +290,7 @@ def test_the_records_of_a_pilot_are_no_base_of_the_share_that_is_clamped():
     )
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_read_enough_is_no_fault():
     """As `head` is: it was said that a file cannot be written, and that it is to be done again."""
     reads, writes = os.pipe()

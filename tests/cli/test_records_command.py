@@ -188,6 +188,7 @@ def test_a_rule_that_no_record_meets_is_said(file, capsys):
         assert (f"! no record meets the condition of area = {area}" in capsys.readouterr().err) == said
 
 
+@pytest.mark.slow
 @pytest.mark.stan
 def test_a_single_block_is_an_outcome(file, capsys):
     answers = []
@@ -212,6 +213,7 @@ def test_a_single_block_is_an_outcome(file, capsys):
     assert all(each["reached"] for each in answers[0]["answers"])
 
 
+@pytest.mark.slow
 def test_a_predictor_that_tells_a_sensitive_value_is_named(tmp_path, capsys):
     """It is released as it is: who sees the band or the logarithm needs no synthetic pay."""
     pay = np.random.default_rng(4).lognormal(8, 0.5, 200).round(2)

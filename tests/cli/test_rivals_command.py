@@ -27,6 +27,7 @@ def command(file, *more):
     return ["study", "rivals", file, "--block", SEX, "--block", PAY, "--predictors", "area", *QUICK, *more]
 
 
+@pytest.mark.slow
 @pytest.mark.stan
 def test_ours_and_theirs_in_one_table_and_read_again(file, capsys, monkeypatch):
     asked = command(

@@ -160,6 +160,7 @@ def test_files_are_read(tmp_path, monkeypatch):
         read("--brackets", str(tmp_path / "c.csv"))
 
 
+@pytest.mark.slow
 def test_a_study_of_databases_like_a_table_takes_the_same_options():
     for name in set(GIVEN) - NOT_LIKE:
         written, value = GIVEN[name]

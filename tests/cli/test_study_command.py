@@ -98,6 +98,7 @@ def test_named_studies_run_and_are_written(capsys, tmp_path):
         assert all(row["published"] and row["ours"] for row in found["rows"])
 
 
+@pytest.mark.slow
 def test_like_on_the_command_line(capsys):
     status, out, err = run(
         capsys, "like", "example:beta", "--mechanism", "weighted_e", "--epsilon", "4", "--rows", "120",

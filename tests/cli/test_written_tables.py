@@ -62,6 +62,7 @@ def test_a_comparison_writes_its_tables_and_says_that_they_are_not_released(tabl
     assert "neither the gate nor the ledger" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.stan
 def test_whole_records_and_rivals_write_theirs(table):
     blocks = ["--block", "work=ordered:missing=", "--block", "pay=lognormal:unit=100:guess=300,0.7", "--predictors",

@@ -95,6 +95,7 @@ def test_comparisons_that_agree_are_not_refused(texts):
     agree(texts)
 
 
+@pytest.mark.slow
 def test_the_corners_find_what_trying_every_value_finds():
     """Whole numbers 0 to 3 of three columns, random rules of differences and ranges: refused if and only if a record
     that keeps the rules of what X is compared with is left no X."""

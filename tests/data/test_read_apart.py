@@ -23,6 +23,7 @@ from synth_core.errors import InputError
 from synth_core.system import limits
 from tests.conftest import PYTHON, ROOT
 from tests.support import mutations
+from tests.support.marks import slow_but
 from tests.support.mutations import FORMATS
 
 SMALL = b"x,z\n" + b"1.5,2\n2.5,3\n" * 20
@@ -106,6 +107,7 @@ def test_one_that_is_stopped_or_left_leaves_no_process():
             os.kill(reading._child.pid, 0)
 
 
+@pytest.mark.slow
 def test_a_reader_that_crashes_is_a_sentence():
     reading = Reading(workbook(1_000_000), "t.xlsx")
     os.killpg(reading._child.pid, signal.SIGSEGV)
@@ -168,7 +170,7 @@ def test_damaged_files_are_read_or_refused(kind):
         assert found.returncode == 0, found.stderr[-2000:]
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", slow_but(["csv", "xlsx", "dta"], FORMATS))
 def test_nothing_changes_on_the_way(kind):
     content = mutations.sound(kind)
     here, there = read_table(content, f"t.{kind}"), Reading(content, f"t.{kind}").table()
@@ -208,6 +210,7 @@ def test_one_long_text_that_many_rows_share_is_refused_before_it_is_unfolded():
         Reading(stream.getvalue(), "t.parquet").table()
 
 
+@pytest.mark.slow
 def test_an_answer_longer_than_its_file_may_become_is_not_kept(monkeypatch):
     """100 kB of Parquet that share a text below the length of a cell: the reader ends, the server keeps nothing."""
     stream = io.BytesIO()

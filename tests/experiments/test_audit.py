@@ -34,6 +34,7 @@ from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.mechanisms.noise import OpendpNoise, SeededNoise
 from synth_core.models.beta import Beta
 from synth_core.system.cache import Cache, MemoryCache
+from tests.support.marks import slow_but
 
 pytestmark = pytest.mark.stan
 QUICK = {"chains": 2, "draws": 1000, "warmup": 500}
@@ -83,7 +84,9 @@ def audited(analysis, mechanism, runs=2_000):
 # -- what must be caught, and what must not ------------------------------------------------------
 
 
-@pytest.mark.parametrize("mechanism", ["weighted", "censored", "histogram"])
+@pytest.mark.parametrize(
+    "mechanism", slow_but(["censored", "histogram"], ["weighted", "censored", "histogram"])
+)
 def test_a_correct_mechanism_is_not_refuted(mechanism):
     for line in audited(small(), mechanism).values():
         assert line.verdict == CONSISTENT, line
@@ -144,6 +147,7 @@ def test_an_anchor_that_is_the_tables_own_fit_is_caught(monkeypatch):
     assert line.largest_ratio > 2.0
 
 
+@pytest.mark.slow
 def test_where_the_anchor_is_drawn_from_the_table_the_audit_says_what_it_left_out():
     changes = {"anchor": "pilot", "anchor_values": None, "anchor_records": None, "guess": (20.0, 5.0)}
     for line in audited(
@@ -152,6 +156,7 @@ def test_where_the_anchor_is_drawn_from_the_table_the_audit_says_what_it_left_ou
         assert "was not audited, only the fit around it" in line.why
 
 
+@pytest.mark.slow
 def test_the_histogram_is_measured_near_its_true_epsilon():
     """Its epsilon between two tables is known: all of it for a replaced record, half for a removed one."""
     lines = audited(small(), "histogram", runs=10_000)

@@ -87,6 +87,7 @@ def analysis():
     return RecordsAnalysis(few(), SOME, COMMON, MemoryCache())
 
 
+@pytest.mark.slow
 def test_another_whole_record_is_another_one_in_every_variable(analysis):
     """And a value that was there may be missing in it, or the other way round: the row then has no term of a value."""
     result = analysis.run("anchored")
@@ -134,6 +135,7 @@ def test_the_alternative_moves_the_sum_of_terms_most(analysis):
     np.testing.assert_allclose([moved[i] for i in chosen], max(moved), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_density_ratio_is_the_sum_over_blocks(analysis):
     """Any draw of one block may meet any of another: the largest ratio is larger than at paired draws."""
     trials = _Trials(analysis, analysis.run("anchored"), REMOVED, 200)

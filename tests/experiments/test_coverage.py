@@ -46,6 +46,7 @@ def test_estimates_and_their_variances_against_simulation():
     assert np.mean([each["slope:x z"][0] for each in found]) == pytest.approx(0.5, abs=0.01)
 
 
+@pytest.mark.slow
 def test_weighted_estimates_and_their_variances_against_simulation():
     """400 informative samples: means are those of the population, variances those of the estimates, as above."""
     rng, n, size = np.random.default_rng(7), 500, 50_000
@@ -74,7 +75,8 @@ def clusters(rng, n_units):
     return pd.DataFrame({"x": x, "z": z, "home": [f"h{k}" for k in unit], "w": 1 + rng.random(len(unit))})
 
 
-@pytest.mark.parametrize("weight", [pytest.param(None, marks=pytest.mark.slow), "w"])
+@pytest.mark.slow
+@pytest.mark.parametrize("weight", [None, "w"])
 def test_variances_between_units_against_simulation(weight):
     """400 samples of 200 units: variances are those of the estimates, within the error of a variance (4 of them).
 
@@ -274,6 +276,7 @@ def test_databases_have_whole_units(resampled, several):
         assert np.var(means) == pytest.approx(expected, rel=4 * np.sqrt(2 / 400))
 
 
+@pytest.mark.slow
 def test_a_study_of_units_says_so_and_releases_each_database_at_the_same_epsilon():
     settings = make_settings(outcome="pay", model="lognormal", guess=(7.0, 0.6), **OF_HOMES)
     analysis = Analysis(in_homes(), settings, MemoryCache())
@@ -310,6 +313,7 @@ def test_units_that_are_weights_too_are_not_drawn():
     assert list(design.simulate(np.random.default_rng(1), 50).columns) == ["z", "w", "home", "pay"]
 
 
+@pytest.mark.slow
 def test_shares_of_missing_values_are_a_class_of_their_own():
     """Of 400 records a quarter lacks the pay; of the job nobody lacks one, and nothing is said of that."""
     rng = np.random.default_rng(3)

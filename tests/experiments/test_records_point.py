@@ -128,6 +128,7 @@ def test_the_unweighted_bound_is_that_of_the_unweighted_mechanism(kept):
     assert analysis.least_epsilon == pytest.approx(0.01 / 0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.stan
 def test_least_epsilon_at_which_every_variable_is_within(cache, monkeypatch):
     """Searched by few steps, and to a tenth: what is asked of the answer below is coarser."""
@@ -158,6 +159,7 @@ def test_least_epsilon_at_which_every_variable_is_within(cache, monkeypatch):
     assert answer.point.guarantee == "data_derived"  # found by looking at the table
 
 
+@pytest.mark.slow
 @pytest.mark.stan
 def test_weights_are_scaled_to_a_joint_epsilon(kept):
     answer = tune(whole(kept), "weighted", EpsilonTarget(4.0))

@@ -96,6 +96,7 @@ def test_a_replicate_is_the_records_analysis_of_its_database(whole, cache):
         assert found["association"] == result.measures.association
 
 
+@pytest.mark.slow
 def test_risk_maps_of_replicates_are_frozen_on_the_reference_in_use(whole, cache):
     """A study said "with the settings of Compare", and took each database's weights from itself all the same."""
     earlier = people(n=300, shift=0.1)
@@ -112,6 +113,7 @@ def test_risk_maps_of_replicates_are_frozen_on_the_reference_in_use(whole, cache
     assert given.reference == earlier.identity and given.settings.risk_reference == "last year"
 
 
+@pytest.mark.slow
 def test_noise_of_a_replicate_has_its_seed(whole):
     """A study of whole records gives the same numbers again, of measured synthesis too."""
     pay = replace(BLOCKS[1], options={"unit": 10.0, "bracket_edges": (0.0, 10.0, 20.0, 40.0, 1000.0)})

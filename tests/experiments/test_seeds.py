@@ -22,13 +22,15 @@ def here():
     return {task: checksums(task) for task in TASKS}
 
 
+@pytest.mark.slow
 def test_again(here):
     assert checksums("comparison") == here["comparison"]
     everything = [value for task in here.values() for value in task.values()]
     assert len(set(everything)) == len(everything) >= 15
 
 
-@pytest.mark.parametrize("salt", ["0", pytest.param("random", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("salt", ["0", "random"])
 def test_fresh_processes(here, salt):
     done = subprocess.run(
         [PYTHON, "-m", "tests.support.seeds", *TASKS], cwd=ROOT, env=os.environ | {"PYTHONHASHSEED": salt},

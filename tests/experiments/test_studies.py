@@ -254,6 +254,7 @@ def test_databases_like_mine_keep_units_and_draw_them_whole(several, cache):
     assert outcome.values("n = 300", "Unweighted", "lipschitz_bound").shape == (2,)
 
 
+@pytest.mark.slow
 def test_databases_like_the_analysts(cache, tmp_path, monkeypatch):
     """Simulated outcomes follow the fitted law given their predictors; the table's own are not used."""
     table = load_example("lognormal", 400, 3)

@@ -29,6 +29,7 @@ from synth_core.experiments.explore.wording import (
 from synth_core.experiments.proportions import clustered_interval
 from synth_core.mechanisms.catalogue import find_mechanism
 from tests.summary_numbers import map_point
+from tests.support.marks import slow_but
 
 pytestmark = pytest.mark.stan
 
@@ -122,14 +123,9 @@ def test_shifts_are_tried_beside_the_scale_and_the_best_is_taken(kept):
     assert best.refits >= sum(a.refits for a in answers)
 
 
-@pytest.mark.parametrize("asked", [4.0, 1.7])
+@pytest.mark.parametrize("asked", slow_but([1.7], [4.0, 1.7]))
 @pytest.mark.parametrize(
-    "name",
-    [
-        "weighted",
-        "exponential",
-        *(pytest.param(n, marks=pytest.mark.slow) for n in ("weighted_e", "weighted_final")),
-    ],
+    "name", slow_but(["weighted"], ["weighted", "exponential", "weighted_e", "weighted_final"])
 )
 def test_an_epsilon_is_never_exceeded_and_nearly_used(kept, asked, name):
     """ε = 4 was answered with 4.02 once: within the tolerance, and more than was allowed."""
@@ -149,6 +145,7 @@ def test_rounding_down_goes_down(x):
     assert x * (1 - 1e-3) <= _rounded_down(x) <= x
 
 
+@pytest.mark.slow
 def test_one_epsilon_for_several(kept):
     analysis = beta(kept, scale=0.8)
     wanted = analysis.run("weighted").epsilon
@@ -176,6 +173,7 @@ def test_what_came_closest_is_judged_on_fresh_data_sets():
     assert found.trial is None and found.best.share < 0.92
 
 
+@pytest.mark.slow
 def test_it_says_when_no_setting_reaches_the_target(kept):
     analysis = beta(kept)
     target = Target("ecdf_max", 0.0001, 0.9)
@@ -262,6 +260,7 @@ def test_a_band_is_not_told_as_a_limit():
     assert words == "3 % in the middle; one data set in twenty is above 5.47 %, and one below 1 %"
 
 
+@pytest.mark.slow
 def test_data_sets_of_a_point_are_of_several_fits_where_a_release_draws_noise(kept):
     """A share of data sets of one noise was 99.8 %, and 61 % over noises, of which a release draws another."""
     asked = make_settings(outcome="x", model="beta", bounds=(0.0, 1.0), epsilon=0.5)

@@ -491,11 +491,11 @@ CASES = [
         for a in ("comparison", "map", "release")
     ),
     Case("state disk full", "release", full_state),
-    *(Case("cache read-only", a, read_only(a), a == "comparison", a != "comparison") for a in WORK),
+    *(Case("cache read-only", a, read_only(a), by_hand=a != "comparison") for a in WORK),
     *(Case("cache entries corrupted", a, corrupt_entries(a), by_hand=a != "comparison") for a in WORK),
     Case("runs.sqlite corrupted", "list of runs", corrupt_runs, True),
     Case("ledger.sqlite corrupted", "ledger", corrupt_ledger, True),
-    Case("no toolchain", "comparison", no_toolchain, True),
+    Case("no toolchain", "comparison", no_toolchain),
     Case("toolchain comes back", "comparison", toolchain_comes_back),
     *(Case("two apps, one cache", a, two_apps(a), by_hand=a in ("map", "study")) for a in ACTIVITIES),
     Case("app and command, one cache", "comparison", app_and_command),

@@ -82,6 +82,7 @@ def own_files(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_killed_sampler_runs_again_with_its_seed(rng, own_files):
     state = rng.bit_generator.state
     expected = beta_fit(rng, **LONG)

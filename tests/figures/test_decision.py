@@ -45,6 +45,7 @@ def plan(tmp_path_factory):
     return make_plan(analysis, results["measured_laplace"], decision)[0]
 
 
+@pytest.mark.slow
 def test_an_axis_is_named_in_short_and_numbers_of_low_bars_stand_above_them(plan):
     """The axis "ε in each released data set (of ..." was cut at both ends, and a 1 lay on its side in its bar."""
     [page] = [each for each in decision_record(plan) if each.title.startswith("Privacy")]
@@ -69,6 +70,7 @@ def test_a_plan_keeps_what_it_was_chosen_against(plan):
         parse_plan(text.encode())
 
 
+@pytest.mark.slow
 def test_the_chosen_one_is_held_against_the_rule_where_compare_has_no_row_of_it(tmp_path):
     """All rows but that of the chosen one had a verdict: "–" stood beside a mean that was off by 90 %."""
     given = {"predictors": ("age",), "epsilon": 8.0}
@@ -140,6 +142,7 @@ def test_both_files_hold_all_pages(plan):
     assert len(charts) == 2 and INTERNAL in words
 
 
+@pytest.mark.slow
 def test_the_record_on_the_command_line(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("SYNTH_RESULTS_DIR", str(tmp_path / "results"))

@@ -21,6 +21,7 @@ def analysis(cache, progress=lambda text, share: None):
     return Analysis(load_example("beta", 200), settings, cache, progress)
 
 
+@pytest.mark.slow
 def test_databases_like_the_table_and_their_violins(cache):
     asked = StudyRequest("like", 4, 1, ("unweighted", "weighted"), (5.0,), (100, 200))
     found = run_in_app(analysis(cache), asked)

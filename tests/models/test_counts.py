@@ -11,6 +11,7 @@ from synth_core.models import build_model
 from synth_core.models.counts import MEAN_RATE, MEAN_SHAPE
 from tests.conftest import records_of
 from tests.models.test_pseudo_posterior import agree
+from tests.support.marks import slow_but
 
 N, S = 50, 6
 SAMPLER = Sampler(chains=4, draws=2000, warmup=1000, seed=3)
@@ -88,7 +89,7 @@ def test_poisson_is_its_conjugate_closed_form(rng, n, weighted):
 
 
 @pytest.mark.stan
-@pytest.mark.parametrize("censor", [None, 4.5])
+@pytest.mark.parametrize("censor", slow_but([4.5], [None, 4.5]))
 def test_negative_binomial_against_quadrature(rng, censor):
     n = 60
     x = rng.poisson(rng.gamma(4.0, 20 / 4.0, n))

@@ -105,6 +105,7 @@ def test_a_pilot_run_empties_what_is_superfluous(short_pilot):
     assert 0.7 * error < kept.std() < 1.4 * error  # as of half the records
 
 
+@pytest.mark.slow
 def test_coordinates_know_what_overlap_takes_away(short_pilot):
     """A_k of two that overlap is what another run's draws of beta_k vary by, not what known components would say."""
     rng = np.random.default_rng(3)

@@ -111,6 +111,7 @@ def test_distribution_function_is_the_integral_of_the_density(with_zeros):
     )
 
 
+@pytest.mark.slow
 def test_predictive_draws_lie_in_their_brackets_as_often_as_they_should(with_zeros, rng):
     z, draws, shares = with_zeros
     model = bracketed(z, np.full(N, 7.0))

@@ -16,6 +16,7 @@ from synth_core.system.cache import results_cache
 from synth_core.system.plain_paths import VARIABLE
 from tests.conftest import records_of
 from tests.models.test_stan_targets import FAMILIES, SCALE
+from tests.support.marks import slow_but
 
 N = 300
 # What a fast path leaves to a gradient, by family: the size of some data for Stan.
@@ -51,7 +52,7 @@ def model_and_censoring(family, rng):
 
 
 @pytest.mark.stan
-@pytest.mark.parametrize("family", LEFT)
+@pytest.mark.parametrize("family", slow_but(LEFT.keys() - {"mixture"}, LEFT))
 def test_the_target_is_the_same_near_the_centre_and_far_from_it(family, rng, monkeypatch):
     model, censoring = model_and_censoring(family, rng)
     weights = rng.choice([0.0, 0.4, 1.0], N)

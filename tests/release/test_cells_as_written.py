@@ -52,6 +52,7 @@ def released(tmp_path_factory):
     return contents, (folder / "b.csv").read_text().splitlines()
 
 
+@pytest.mark.slow
 def test_public_columns_leave_byte_for_byte(released):
     contents, lines = released
     table = pd.read_csv(io.BytesIO(contents["synthetic_1.csv"]), dtype=str, keep_default_na=False)

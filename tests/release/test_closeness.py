@@ -75,6 +75,7 @@ def gate_rows(outcome):
     return {html.unescape(title): (status, html.unescape(words).strip()) for title, status, words in rows}
 
 
+@pytest.mark.slow
 def test_a_poor_release_is_told_in_plain_words_and_passes(poor, kept):
     outcome = release(Request(poor, None, pupils(2)))
     assert outcome.state == RELEASED, [c for c in outcome.checks if c.status == "failed"]
@@ -102,6 +103,7 @@ def test_a_poor_release_is_told_in_plain_words_and_passes(poor, kept):
         release(Request(poor, None, pupils(2), overrides={"groups": "because"}))
 
 
+@pytest.mark.slow
 def test_later_data_sets_pass_the_checks_that_read_the_files_alone(poor, monkeypatch):
     """Nothing of the confidential table is read for them; what breaks what was declared cannot leave."""
     table = pupils(2)
@@ -183,6 +185,7 @@ def test_a_plan_says_what_stands_out_on_the_table_it_was_tuned_on(kept):
     assert "Accuracy of groups: " in groups
 
 
+@pytest.mark.slow
 def test_compare_says_what_the_gate_will_say(kept):
     task = MechanismTask(
         TaskInput.of(

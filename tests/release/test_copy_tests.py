@@ -58,9 +58,7 @@ def occupations(rng, design):
 
 VARIABLES = {"categories": (categories, 1.0), "counts": (counts, 1.0), "hundreds": (hundreds, 100.0)}
 VARIABLES |= {"grades": (grades, 1.0), "occupations": (occupations, 1.0)}
-EACH = [
-    pytest.param(name, marks=[pytest.mark.slow] if name in ("grades", "counts") else []) for name in VARIABLES
-]
+EACH = [pytest.param(name, marks=[] if name == "numbers" else [pytest.mark.slow]) for name in VARIABLES]
 
 
 def own_values(variable, seed, handed_over=0.0):
@@ -92,7 +90,7 @@ def test_values_of_one_record_in_ten_are_found(variable):
     [
         (300, 4, 12, 0.3),
         pytest.param(2000, 8, 12, 0.1, marks=pytest.mark.slow),
-        (1000, 8, 5, 0.25),
+        pytest.param(1000, 8, 5, 0.25, marks=pytest.mark.slow),
         (300, 8, 12, 1.0),
     ],
 )

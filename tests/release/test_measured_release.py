@@ -44,7 +44,7 @@ def planned(cache, key, **decided):
     ("key", "decided", "label", "rho"),
     [
         ("measured", {"limit": 20.0, "limit_delta": 1e-6}, "zCDP", EPSILON**2 / 8),
-        ("measured_laplace", {"limit": 20.0}, "ε-DP", EPSILON**2 / 2),
+        pytest.param("measured_laplace", {"limit": 20.0}, "ε-DP", EPSILON**2 / 2, marks=pytest.mark.slow),
     ],
 )
 def test_two_data_sets_cost_what_one_costs(state, kept, key, decided, label, rho):
@@ -84,6 +84,7 @@ def test_two_data_sets_cost_what_one_costs(state, kept, key, decided, label, rho
     assert again.state == REPEATED and again.archives == outcome.archives
 
 
+@pytest.mark.slow
 def test_shares_that_sum_to_a_little_more_are_charged_what_was_planned(state, kept):
     """Of a fifth and halves of two fifths ε comes out as 2.0000000000000004: that is no ε of 2.1, nor another ρ."""
     blocks = (replace(BLOCKS[0], share=0.2), *BLOCKS[1:])
@@ -97,6 +98,7 @@ def test_shares_that_sum_to_a_little_more_are_charged_what_was_planned(state, ke
     assert "<dd>ρ = 0.5<small>zCDP" in read(outcome, "releasable")["report.html"].decode()
 
 
+@pytest.mark.slow
 def test_a_series_that_sums_epsilon_takes_no_zcdp(state, kept):
     plan = planned(kept, "measured", limit=20.0)
     with pytest.raises(InputError, match=r"promises ρ \(zCDP\) and no pure ε.*count by zCDP"):
@@ -105,6 +107,7 @@ def test_a_series_that_sums_epsilon_takes_no_zcdp(state, kept):
     assert release(Request(plan, None, people(2), count=Count(1e-6))).state == RELEASED
 
 
+@pytest.mark.slow
 def test_noise_that_was_looked_at_is_not_drawn_again(state, kept):
     """Where what was kept of it is lost: new noise would be a second look for one charge."""
     from synth_core.release.making.drawing import purge_pending
@@ -119,6 +122,7 @@ def test_noise_that_was_looked_at_is_not_drawn_again(state, kept):
         release(Request(plan, None, people(2)))
 
 
+@pytest.mark.slow
 def test_settings_that_were_seen_leave_no_way_into_a_sum_of_epsilon(state, kept):
     """Tuned on the confidential table: neither ρ nor a pure ε is promised, so no series takes it."""
     plan = planned(kept, "measured", limit=20.0, tuned_on="confidential")
@@ -128,6 +132,7 @@ def test_settings_that_were_seen_leave_no_way_into_a_sum_of_epsilon(state, kept)
             release(Request(plan, None, people(2), count=count))
 
 
+@pytest.mark.slow
 def test_a_release_keeps_rules_after_rounding_and_a_table_that_breaks_one_is_refused(state, kept):
     """Rounding that would change what a rule says is not planned; a refused table is charged nothing."""
     rules = ("area = north and kind = child <-> pay missing", "area = south and kind = child -> pay = 7.5")
@@ -169,6 +174,7 @@ def test_a_release_keeps_rules_after_rounding_and_a_table_that_breaks_one_is_ref
     assert ((child & north) == (frame.pay == "")).all() and (frame.pay[child & ~north] == "7.5").all()
 
 
+@pytest.mark.slow
 def test_survey_weights_leave_as_they_were_written(state, kept):
     """They are public design: kept beside the synthetic values of the same record, and said to be weights."""
     common = COMMON | {
@@ -230,6 +236,7 @@ def test_intervals_of_the_population_are_no_bootstrap(state, kept):
     assert said in internal and "bootstrap" not in internal
 
 
+@pytest.mark.slow
 def test_a_column_that_was_charged_is_no_survey_weight_and_no_public_column(state, kept):
     """Both leave verbatim, as predictors do; only the columns of predictors were looked at."""
     plan = planned(kept, "measured", limit=20.0, limit_delta=1e-6)
@@ -246,6 +253,7 @@ def test_a_column_that_was_charged_is_no_survey_weight_and_no_public_column(stat
         release(Request(other, None, Table("other 2", frame)))
 
 
+@pytest.mark.slow
 def test_a_series_counts_for_one_kind_of_unit(state, kept):
     """A record's ε and a household's do not add up; the gate and the report say whom ε is for."""
 
@@ -311,6 +319,7 @@ def test_coverage_in_a_public_report_is_of_the_released_data_alone(state, tmp_pa
         release(Request(plan, None, people(2), label="second"), study=ReleasedCoverage(2))
 
 
+@pytest.mark.slow
 def test_coverage_that_cannot_be_studied_is_refused_before_a_charge(state, kept):
     plan = planned(kept, "measured_laplace", limit=20.0)
     for unit, why in (
@@ -341,6 +350,7 @@ def test_a_release_whose_coverage_cannot_be_studied_is_to_be_had_without(state, 
     assert Ledger().balance("people").spent == pytest.approx(EPSILON)  # once
 
 
+@pytest.mark.slow
 def test_coverage_says_that_a_frozen_risk_map_is_not_that_of_the_study(state, tmp_path, kept):
     plan, cache = planned(kept, "measured_laplace", limit=20.0), Cache(tmp_path / "c")
     found = Coverage(replicates=2, words=("Half of them.",), lines=())
@@ -355,7 +365,9 @@ def test_coverage_says_that_a_frozen_risk_map_is_not_that_of_the_study(state, tm
     assert coverage_of(weighted, released, study, cache, tell).words == ("Half of them.", OWN_MAPS)
 
 
-@pytest.mark.parametrize(("rhat", "state_then"), [(1.0021, RELEASED), (1.2, REFUSED)])
+@pytest.mark.parametrize(
+    ("rhat", "state_then"), [pytest.param(1.0021, RELEASED, marks=pytest.mark.slow), (1.2, REFUSED)]
+)
 def test_chains_of_the_posterior_are_checked_as_those_of_any_fit(
     state, tmp_path, monkeypatch, rhat, state_then
 ):

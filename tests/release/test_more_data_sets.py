@@ -63,6 +63,7 @@ def noise_file(outcome):
     return private_directory("noise") / f"{outcome.id}.jsonl"
 
 
+@pytest.mark.slow
 def test_later_data_sets_are_of_the_same_noise_and_cost_nothing(plan, monkeypatch):
     table = people(2)
     first = release(Request(plan, None, table))
@@ -131,6 +132,7 @@ def test_the_noisy_tables_leave_with_the_release_and_nothing_else_of_the_counts(
         assert abs(sum(table["counts"]) - told["records"]) < spread
 
 
+@pytest.mark.slow
 def test_five_at_once_are_two_and_three_later(plan, tmp_path):
     """What is drawn later is what would have been drawn then: the same streams of the same secret."""
     first = release(Request(plan, None, people(2)))
@@ -154,6 +156,7 @@ def test_five_at_once_are_two_and_three_later(plan, tmp_path):
         assert counted.to_list() == frame[name].astype(str).value_counts().sort_index().to_list()
 
 
+@pytest.mark.slow
 def test_a_release_without_a_seed_is_made_again(plan):
     first = release(Request(plan, None, people(2)))
     again = release(Request(plan, None, people(2), recompute=True))
@@ -163,6 +166,7 @@ def test_a_release_without_a_seed_is_made_again(plan):
         release(Request(plan, None, people(2), more_data_sets=1))
 
 
+@pytest.mark.slow
 def test_noise_that_was_looked_at_is_kept_when_unfinished_work_is_purged(plan):
     looked = release(Request(plan, None, people(2), dry_run=True))
     assert looked.state == CHECKED
@@ -350,6 +354,7 @@ def test_the_ledger_on_the_command_line_says_how_many_were_drawn_later(plan, cap
     assert "m = 3" in line and "+0" in line
 
 
+@pytest.mark.slow
 def test_a_worker_releases_a_plan_whose_first_variable_has_a_rule(tmp_path, kept):
     def ruled(seed):
         frame = people(seed).frame

@@ -21,6 +21,7 @@ from synth_core.release.plan.planning import Decision, make_plan
 from synth_core.system.cache import Cache
 from synth_core.system.number_text import significant
 from tests.conftest import ROOT
+from tests.support.marks import slow_but
 
 pytestmark = pytest.mark.stan
 
@@ -110,7 +111,7 @@ def texts_and_numbers(files):
     return b"\n".join(blob), np.unique(np.concatenate(numbers))
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", slow_but(["weighted", "censored"], MECHANISMS))
 def test_no_secret_is_in_the_public_archive(name, tmp_path, monkeypatch, computed):
     for variable in ("USER", "LOGNAME", "HOSTNAME"):
         monkeypatch.setenv(variable, "CANARY-USER")

@@ -76,6 +76,7 @@ def as_text(content):
     return pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False)
 
 
+@pytest.mark.slow
 @pytest.mark.stan
 def test_declared_public_columns_leave_byte_for_byte_in_the_order_of_the_file(released):
     table = as_text(released[0]["synthetic_1.csv"])

@@ -345,6 +345,7 @@ def test_copied_records_are_refused(request_, state, monkeypatch):
     assert Ledger().balance("series").spent == 8.0
 
 
+@pytest.mark.slow
 def test_declared_bounds_are_respected_or_enforced(store, state):
     asked = planned(store, "censored", bounds=(0.0, 5e4))
     tight = asked.plan.settings.model_copy(update={"bounds": (0.0, 2000.0)})
@@ -433,6 +434,7 @@ def test_a_value_beyond_its_declared_bounds_is_brought_to_them_whatever_it_is(st
         release(replace(asked, table=Table("another unit", far)))
 
 
+@pytest.mark.slow
 def test_tuning_on_the_confidential_data_costs_the_strict_claim(store, state):
     asked = planned(
         store, decision=replace(DECISION, tuned_on="confidential"), table=load_example("lognormal", 300, 2)
@@ -446,6 +448,7 @@ def test_tuning_on_the_confidential_data_costs_the_strict_claim(store, state):
     assert Ledger().balance("series").strict == 0
 
 
+@pytest.mark.slow
 def test_the_plan_says_what_means_missing_so_that_a_raw_table_is_released_the_same(store, state):
     """The same file, its markers said or not, is the same release; an older plan has no such field."""
     raw = load_example("lognormal", 300, 2).frame.astype({"x": object}).assign(other="N")
@@ -468,6 +471,7 @@ def test_the_plan_says_what_means_missing_so_that_a_raw_table_is_released_the_sa
     )
 
 
+@pytest.mark.slow
 def test_a_look_at_the_gate_is_charged_and_its_release_costs_nothing_more(request_, state):
     looked = release(replace(request_, dry_run=True))
     assert looked.state == CHECKED
@@ -585,6 +589,7 @@ def test_what_is_refused_before_any_draw_is_given_back(store, state, monkeypatch
     assert Ledger().balance("series").spent == 0
 
 
+@pytest.mark.slow
 def test_several_data_sets_cost_several_times(store, state):
     # At the default unit of 1 the clamped posterior has modes that chains may miss, on one machine and not on another.
     asked = planned(store, "censored", datasets=3, epsilon=6.0, unit=10.0, draws=2000)
@@ -643,6 +648,7 @@ HARMLESS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_hostile_names_and_cells_stay_text(store, state):
     rng = np.random.default_rng(3)
     outcome_name = "<script>alert(1)</script>"
@@ -683,6 +689,7 @@ def test_hostile_names_and_cells_stay_text(store, state):
     assert rng is not None
 
 
+@pytest.mark.slow
 def test_names_from_right_to_left_turn_nothing_round_in_reports(store, state):
     names = {"pay": "\u05e9\u05db\u05e8\u200f", "z": "\u05d2\u05d9\u05dc 1"}
 
@@ -905,6 +912,7 @@ def test_a_released_table_that_its_plan_calls_public_is_confidential(store, stat
     assert ("How close the same settings came" in found) == (called != "historical")
 
 
+@pytest.mark.slow
 def test_a_measured_epsilon_tells_nothing_of_replacing(store, state):
     """By loops over draws and values: another value moves the log-likelihood by more than twice ε, which was told."""
     asked = planned(store, "count_weighted_final", datasets=2)

@@ -16,6 +16,7 @@ from synth_core.release.making import releasing
 from synth_core.release.output import bundle
 from synth_core.system import files
 from tests.conftest import PYTHON, ROOT
+from tests.support.marks import slow_but
 
 pytestmark = pytest.mark.stan
 EPSILON = 6.0
@@ -106,8 +107,15 @@ CRASHES = [  # (module, name, after the call?, which call)
 ]
 
 
+QUICK = [
+    each for each in CRASHES if each[1:3] in (("reserve", True), ("sync_directory", True), ("commit", True))
+]
+
+
 @pytest.mark.parametrize(
-    ("place", "name", "after", "which"), CRASHES, ids=[f"{n}-{a}-{w}" for _, n, a, w in CRASHES]
+    ("place", "name", "after", "which"),
+    slow_but(QUICK, CRASHES),
+    ids=[f"{n}-{a}-{w}" for _, n, a, w in CRASHES],
 )
 def test_killed_at_a_chosen_place(plan_file, tmp_path, place, name, after, which):
     original, calls = getattr(place, name), []
@@ -132,7 +140,7 @@ def test_killed_at_a_chosen_place(plan_file, tmp_path, place, name, after, which
     assert len(archives(tmp_path / "out")) == 2
 
 
-@pytest.mark.parametrize("which", [1, 2, 3, 4])
+@pytest.mark.parametrize("which", slow_but([2], [1, 2, 3, 4]))
 def test_killed_with_half_an_archive_written(plan_file, tmp_path, which):
     """1 and 2 are the archives in the state directory, 3 and 4 those in the user's."""
     opened, seen_archives = os.fdopen, []

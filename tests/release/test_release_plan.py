@@ -181,6 +181,7 @@ def tuned_on(seed):
     return load_example("lognormal", 200, seed)
 
 
+@pytest.mark.slow
 def test_another_mechanism_than_the_plans_is_promised_what_its_map_fixes(store):
     """A map without k lets re-weighting solve for it on the table: every weight then depends on all records."""
     analysis, result = tuned(store, "censored_weighted")
@@ -204,6 +205,7 @@ def test_a_plan_made_before_records_were_hashed_keeps_its_digest(store):
     assert older.standing(analysis.table).guarantee.key == "settings_seen"
 
 
+@pytest.mark.slow
 def test_what_was_matched_becomes_a_number(store):
     analysis, result = tuned(store, "weighted", match_epsilon="exponential", epsilon=4.0)
     plan, _ = make_plan(analysis, result, DECISION)

@@ -56,6 +56,7 @@ def report(series, number):
         return archive.read(f"monthly-{number:03d}/report.html").decode()
 
 
+@pytest.mark.slow
 def test_months(series, capsys):
     assert [apply(series, month) for month in (1, 2, 3)] == [0, 0, 0], capsys.readouterr().err
     assert "pilot on 125 of the 500 records" in report(series, 1)

@@ -158,6 +158,7 @@ def charge_half(ledger, name):
     charge(ledger, name, 0.5)
 
 
+@pytest.mark.slow
 def test_processes_at_once_cannot_pass_the_limit(ledger):
     assert race(ledger.directory, charge_half, 7).count("reserved") == 12
     ledger.cancel("monthly", "0-0", {"because": "test"})

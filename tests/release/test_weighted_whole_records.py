@@ -53,7 +53,7 @@ def people(seed, n=250):
 @pytest.fixture(
     scope="module",
     params=[
-        "weighted",
+        pytest.param("weighted", marks=pytest.mark.slow),
         pytest.param("censored_weighted", marks=pytest.mark.slow),
         pytest.param("anchored_weighted", marks=pytest.mark.long),
     ],

@@ -89,6 +89,7 @@ def read(outcome, kind):
         return {n.split("/", 1)[1]: archive.read(n) for n in archive.namelist()}
 
 
+@pytest.mark.slow
 def test_the_plan_says_what_is_sensitive_and_survives_its_file(plan):
     assert parse_plan(plan.canonical().encode()) == plan
     assert list(plan.outcomes) == ["sex", "work", "pay"]

@@ -16,6 +16,7 @@ from synth_core.replication import confidential_weights as module
 from synth_core.system.cache import MemoryCache
 
 
+@pytest.mark.slow
 def test_both_models_have_one_law_of_the_sample():
     """León-Novelo and Savitsky's (2019) likelihood of outcome and inclusion probability is one of two normals.
 

@@ -67,6 +67,7 @@ def _slow(directory, counter):
     Cache(Path(directory)).get_or_compute(KEY, compute)
 
 
+@pytest.mark.slow
 def test_processes_that_want_the_same_compute_it_once(cache, tmp_path):
     counter = tmp_path / "count"
     context = multiprocessing.get_context("spawn")

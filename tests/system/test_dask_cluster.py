@@ -137,6 +137,7 @@ def _die(task, check):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_workers_without_the_project_say_what_is_missing(tmp_path, monkeypatch):
     found = Cluster(tmp_path, python_path=str(tmp_path))
     try:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.browser.conftest import Server
 from tests.conftest import ROOT
 from tests.support.stream import visit
@@ -24,6 +26,7 @@ else:
 """
 
 
+@pytest.mark.slow
 def test_a_value_in_an_error_reaches_neither_browser_nor_log(tmp_path):
     file = tmp_path / "app.py"
     file.write_text(APP)

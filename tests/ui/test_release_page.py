@@ -33,6 +33,7 @@ def page(plan, table, outcome):
     gate.release_step(plan, table, found)
 
 
+@pytest.mark.slow
 def test_what_was_charged_is_not_said_to_be_charged(tmp_path):
     plan, table = planned(Cache(tmp_path), ("area",)), pupils(2)
     before = AppTest.from_function(page, args=(plan, table, None)).run(timeout=60)

@@ -2,11 +2,14 @@
 
 import socket
 
+import pytest
+
 from synth_core.ui.server.http import plotly_path
 from synth_core.ui.server.lifespan import GRACE_SECONDS
 from tests.browser.conftest import Server
 
 
+@pytest.mark.slow
 def test_a_reader_that_stalls_does_not_hold_the_server_back(tmp_path):
     server = Server(str(tmp_path / "results"))
     with socket.socket() as reader:

@@ -39,6 +39,7 @@ def chains(monkeypatch):
     return ran
 
 
+@pytest.mark.slow
 def test_several_data_sets_are_of_draws_whose_diagnostics_are_told_once(tmp_path, chains):
     result = analysis(tmp_path, datasets=3, **FEW).run("measured")
     first, second, third = result.synthetic
@@ -53,6 +54,7 @@ def test_several_data_sets_are_of_draws_whose_diagnostics_are_told_once(tmp_path
         engine.MeasuredEngine(True).later(whole.inputs, "Measured", range(1999, 2001))
 
 
+@pytest.mark.slow
 def test_one_data_set_is_of_the_most_likely_parameters(tmp_path, chains):
     analysis(tmp_path, **FEW).run("measured_laplace")
     assert not chains

@@ -154,6 +154,7 @@ def test_a_slope_is_not_shrunk_by_the_priors_of_single_cells():
     assert np.abs(steps - 2).max() < 0.6 and abs(steps.mean() - 2) < 0.15
 
 
+@pytest.mark.slow
 def test_perturbed_fits_are_about_draws_of_the_posterior(rng):
     """One binary column, no public one: its log odds have the spread that quadrature gives.
 

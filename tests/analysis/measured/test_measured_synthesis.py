@@ -21,6 +21,7 @@ from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.noise import OpendpNoise, SeededNoise
 from synth_core.system.cache import Cache
+from tests.support.marks import slow_but
 
 N = 500
 SEX = Block("sex", "categorical", {"categories": ("f", "m")})
@@ -83,7 +84,7 @@ class SameAnswer(OpendpNoise):
         return self.gaussian(counts, scale)
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", slow_but(KEYS[:1], KEYS))
 def test_behind_the_noise_nothing_reads_a_sensitive_value(tmp_path, key):
     """Another table with the same public columns, the same noisy counts: the same synthetic records to the digit."""
     here, there = (analysis(tmp_path, seed, SameAnswer(), datasets=2).run(key) for seed in (1, 2))
@@ -103,6 +104,7 @@ def test_values_are_declared_ones_and_missing_where_they_may_be(tmp_path, done, 
     assert not result.problems
 
 
+@pytest.mark.slow
 def test_with_little_noise_tables_are_those_of_the_records(tmp_path):
     """At ε = 60 all shares of pairs agree to 1.5 points; at 1 the largest is further off."""
     near, far = (analysis(tmp_path, epsilon=e).run("measured") for e in (60.0, 1.0))
@@ -120,6 +122,7 @@ def test_with_little_noise_tables_are_those_of_the_records(tmp_path):
     assert near.measures.k_marginal > far.measures.k_marginal + 10
 
 
+@pytest.mark.slow
 def test_several_data_sets_differ_and_cost_what_one_costs(tmp_path, usual_scales):
     result = analysis(tmp_path, datasets=3).run("measured")
     assert len(result.synthetic) == 3 and not result.synthetic[0].equals(result.synthetic[1])
@@ -207,6 +210,7 @@ def test_every_measurement_for_bands_reads_the_table(tmp_path, monkeypatch, usua
             np.testing.assert_array_equal(mine, theirs)
 
 
+@pytest.mark.slow
 def test_public_cells_cut_in_another_way_are_measured_anew(tmp_path, usual_scales):
     """A public number as a category has other cells: noisy counts of the former are none of the latter's."""
     one = analysis(tmp_path)

@@ -68,6 +68,7 @@ def measured(tmp_path_factory):
     return whole, whole.run("measured")
 
 
+@pytest.mark.slow
 def test_measured_records_keep_comparisons_and_without_rules_they_do_not(tmp_path, measured):
     result = measured[1]
     made = result.synthetic[0]
@@ -84,6 +85,7 @@ def test_groups_that_are_chained_keep_comparisons_too(tmp_path, monkeypatch):
     assert broken(analysis(tmp_path).run("measured").synthetic[0]) == [0, 0, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.stan
 def test_fitted_records_keep_comparisons(tmp_path):
     short = {"epsilon": 60.0, "draws": 100, "warmup": 100, "chains": 1}

@@ -16,6 +16,7 @@ from synth_core.analysis.records.records import RecordsAnalysis
 from synth_core.analysis.records.table import whole_records
 from synth_core.analysis.summary import pairs_of
 from synth_core.data.table import Table
+from tests.support.marks import slow_but
 
 
 def tables(rng, n=300, m=260, codes=(2, 3, 4, 5)):
@@ -84,7 +85,7 @@ def test_ratio_is_1_on_average_for_tables_of_one_distribution():
         assert stats.kstest(np.array(found) * 10 / expected, stats.chi2(10).cdf).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("kept", slow_but([True], [True, False]))
 def test_ratio_is_1_given_the_predictors_where_only_sensitive_columns_are_drawn(kept):
     """Chi-squared with the 3 coefficients of sensitive columns, over 3, whichever rows' predictors the synthetic have.
 

@@ -98,6 +98,7 @@ def kept(tmp_path_factory):
     return whole, whole.run("measured")
 
 
+@pytest.mark.slow
 def test_measured_records_keep_limits_and_without_them_they_do_not(tmp_path, kept):
     assert broken(kept[1].synthetic[0]) == [0] * 7 and kept[1].measures.impossible == 0.0
     assert sum(broken(analysis(tmp_path, ()).run("measured").synthetic[0])) > 20
@@ -108,6 +109,7 @@ def test_groups_that_are_chained_keep_limits_too(tmp_path, monkeypatch):
     assert broken(analysis(tmp_path).run("measured").synthetic[0]) == [0] * 7
 
 
+@pytest.mark.slow
 @pytest.mark.stan
 def test_fitted_records_keep_limits_at_the_promise_and_the_fit_of_no_rules(tmp_path):
     short = {"epsilon": 20.0, "draws": 100, "warmup": 100, "chains": 1, "drawing": "even"}

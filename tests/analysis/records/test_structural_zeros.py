@@ -15,6 +15,7 @@ from synth_core.data.table import Table
 from synth_core.errors import InputError
 from synth_core.mechanisms.noise import SeededNoise
 from synth_core.system.cache import Cache
+from tests.support.marks import slow_but
 
 N = 200
 SPOUSE = Block("spouse", "categorical", {"categories": ("yes", "no", "former")})
@@ -79,7 +80,7 @@ def test_where_a_rule_says_who_lacks_a_value_that_is_not_fitted():
     assert parts[-1].share == pytest.approx(1 / 3) and sum(part.share for part in parts) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("key", ["measured", "measured_laplace"])
+@pytest.mark.parametrize("key", slow_but(["measured"], ["measured", "measured_laplace"]))
 def test_measured_records_keep_the_rules_and_without_them_they_do_not(tmp_path, key):
     result = analysis(tmp_path, datasets=2).run(key)
     assert [breaks(each) for each in result.synthetic] == [0, 0]
@@ -112,6 +113,7 @@ def test_a_cell_of_probability_0_is_never_drawn_where_shares_sum_to_less_than_1(
     assert spread_cells(share, [np.arange(20)], high).max() == 9
 
 
+@pytest.mark.slow
 @pytest.mark.stan
 def test_anchored_records_keep_the_rules_and_what_is_decided_is_not_fitted(tmp_path):
     blocks = (SPOUSE, PAY)
