@@ -54,7 +54,7 @@ def test_how_long_all_fits_take_is_told_by_those_that_are_done(monkeypatch, took
     """36 s were promised, and after 95 s the last was still fitted, without a word on the time."""
     polled, now = [], 1000.0
     monkeypatch.setattr(expected.time, "monotonic", lambda: now)
-    monkeypatch.setattr(fit.st, "session_state", {fit.BATCH: (now - took, frozenset({"done", "now"}))})
+    monkeypatch.setattr(fit.st, "session_state", {fit.BATCH: (now - took, frozenset({"done", "now"}), frozenset({"now"}))})
     monkeypatch.setattr(fit, "manager", lambda: SimpleNamespace(n_lanes=2))
     monkeypatch.setattr(fit, "poll", lambda *what: polled.append(what))
     ended, going = SimpleNamespace(finished=Event(), state="done", answer=None, error=""), SimpleNamespace()
@@ -80,5 +80,9 @@ def test_runs_that_others_were_asked_for_beside_are_a_new_batch(monkeypatch):
     now[0] = 1040
     assert expected.expected_end("runs", seconds, ["b", "c"], 2) == 1040 + 4 * 50  # a took four times as long
     assert expected.expected_end("runs", seconds, ["c", "d"], 2) == 1040 + 35  # d is new
-    assert expected.expected_end("runs", {}, ["c", "d"], 2) == 1040  # nothing is known
-    assert expected.seconds_left(1040) == "" and expected.seconds_left(1075.2) == "about 35 s left"
+    now[0] = 1050
+    assert expected.expected_end("runs", seconds, ["d"], 2) == 1050 + 50
+    now[0] = 2000  # "about 17 min left": what was done was asked for again, after a walk over other pages
+    assert expected.expected_end("runs", seconds, ["c", "d"], 2) == 2000 + 35
+    assert expected.expected_end("runs", {}, ["c", "d"], 2) == 2000  # nothing is known
+    assert expected.seconds_left(2000) == "" and expected.seconds_left(2035.2) == "about 35 s left"

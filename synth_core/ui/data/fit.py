@@ -117,6 +117,8 @@ def fits() -> list[Fit]:
     jobs = manager().submit(_owner(), [each.task for each in wanted]) if asked else []
     if jobs:
         jobs[-1].finished.wait(QUICK_SECONDS)
+    if all(job.finished.is_set() for job in jobs):
+        st.session_state.pop(BATCH, None)
     by_name = {each.name: job for each, job in zip(wanted, jobs, strict=True)}
     return [replace(each, job=by_name.get(each.name)) for each in found]
 

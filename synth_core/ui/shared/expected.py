@@ -92,9 +92,10 @@ def expected_end(place: str, seconds: Mapping[str, float], open_keys: Collection
         How many run at the same time, at most.
     """
     now, waiting = time.monotonic(), frozenset(open_keys)
-    began, batch = st.session_state.get(place, (now, frozenset()))
-    if not waiting <= batch:  # others were asked for; what is done by now tells nothing of this machine
-        began, batch = st.session_state[place] = now, waiting
+    began, batch, before = st.session_state.get(place, (now, waiting, frozenset()))
+    if not waiting <= before:  # others were asked for, or some again: what is done by now tells nothing of these
+        began, batch = now, waiting
+    st.session_state[place] = began, batch, waiting
     left, done = (sum(seconds[key] for key in keys if key in seconds) for keys in (waiting, batch - waiting))
     usual = 1.0 / max(1, min(at_once, len(waiting)))
     if not done:
