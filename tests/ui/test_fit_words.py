@@ -54,7 +54,8 @@ def test_how_long_all_fits_take_is_told_by_those_that_are_done(monkeypatch, took
     """36 s were promised, and after 95 s the last was still fitted, without a word on the time."""
     polled, now = [], 1000.0
     monkeypatch.setattr(expected.time, "monotonic", lambda: now)
-    monkeypatch.setattr(fit.st, "session_state", {fit.BATCH: (now - took, frozenset({"done", "now"}), frozenset({"now"}))})
+    batch = now - took, frozenset({"done", "now"}), frozenset({"now"})
+    monkeypatch.setattr(fit.st, "session_state", {fit.BATCH: batch})
     monkeypatch.setattr(fit, "manager", lambda: SimpleNamespace(n_lanes=2))
     monkeypatch.setattr(fit, "poll", lambda *what: polled.append(what))
     ended, going = SimpleNamespace(finished=Event(), state="done", answer=None, error=""), SimpleNamespace()

@@ -93,7 +93,9 @@ def expected_end(place: str, seconds: Mapping[str, float], open_keys: Collection
     """
     now, waiting = time.monotonic(), frozenset(open_keys)
     began, batch, before = st.session_state.get(place, (now, waiting, frozenset()))
-    if not waiting <= before:  # others were asked for, or some again: what is done by now tells nothing of these
+    if (
+        not waiting <= before
+    ):  # others were asked for, or some again: what is done by now tells nothing of these
         began, batch = now, waiting
     st.session_state[place] = began, batch, waiting
     left, done = (sum(seconds[key] for key in keys if key in seconds) for keys in (waiting, batch - waiting))
