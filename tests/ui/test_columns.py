@@ -403,7 +403,10 @@ def test_a_code_under_a_lognormal_is_doubted_and_a_press_mends_it(monkeypatch):
         changes=[("school", "role", "sensitive"), ("income", "role", "not used")], monkeypatch=monkeypatch
     )
     assert app.session_state["now"].choices.settings.model == "categorical"  # which asks for its categories
+    advice = "Which model? A proposal, with its reasons"
+    assert advice not in [each.label for each in app.expander]  # no typical value is asked of a category
     next(each for each in app.selectbox if each.label == "Model").set_value("lognormal").run()
+    assert advice in [each.label for each in app.expander]
     assert any("as codes have, and Lognormal regression would" in each.value for each in app.markdown)
     next(each for each in app.button if each.label.startswith("It is a count")).click().run()
     assert app.session_state["now"].choices.settings.model == "negative_binomial"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from synth_core.data.column import Column
-from synth_core.data.declared import declared_rules
+from synth_core.data.declared import OF_KINDS, declared_rules
 from synth_core.data.rules import idle, read_rules, typeset
 from synth_core.system import limits
 from synth_core.ui.data import advice, fit, model, roles
@@ -84,12 +84,15 @@ def _sensitive(column: Column, ready: Readiness, fits: dict[str, Fit]) -> None:
             "sensitive variable.",
             icon=":material/badge:",
         )
-    with st.expander(
-        "Which model? A proposal, with its reasons",
-        expanded=name in ready.problems or name in ready.seen,
-        key=f"which_model {name}",
-    ):
-        advice.propose()
+    if (
+        browser.choices.settings.model not in OF_KINDS.values()
+    ):  # advice is on numbers; a kind is a category's model
+        with st.expander(
+            "Which model? A proposal, with its reasons",
+            expanded=name in ready.problems or name in ready.seen,
+            key=f"which_model {name}",
+        ):
+            advice.propose()
     if rules := declared_rules(
         browser.table.codebook, roles.sensitive_names(browser.choices), browser.choices.settings.rules
     ):
