@@ -55,14 +55,14 @@ def released(tmp_path_factory):
 @pytest.mark.slow
 def test_public_columns_leave_byte_for_byte(released):
     contents, lines = released
-    table = pd.read_csv(io.BytesIO(contents["synthetic_1.csv"]), dtype=str, keep_default_na=False)
+    table = pd.read_csv(io.BytesIO(contents["synthetic_1.csv"]), sep=";", dtype=str, keep_default_na=False)
     came = pd.DataFrame([line.split(";") for line in lines[1:]], columns=lines[0].split(";"))
     public = ["fips", "emp", "reg", "rate"]
     assert sorted(map(tuple, table[public].to_numpy())) == sorted(map(tuple, came[public].to_numpy()))
 
 
 def test_marks_and_rounding_are_those_of_the_table_and_of_the_plan(released):
-    table = pd.read_csv(io.BytesIO(released[0]["synthetic_1.csv"]), dtype=str, keep_default_na=False)
+    table = pd.read_csv(io.BytesIO(released[0]["synthetic_1.csv"]), sep=";", dtype=str, keep_default_na=False)
     assert set(table["work"]) <= {"yes", "no", "N"} and "N" in set(table["work"])
     typed = pd.read_parquet(io.BytesIO(released[0]["synthetic_1.parquet"]))
     assert typed["work"].isna().equals(table["work"] == "N") and set(typed["work"].dropna()) == {"yes", "no"}

@@ -73,7 +73,9 @@ def released(tmp_path_factory):
 
 
 def as_text(content):
-    return pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False)
+    """Semicolons between cells: numbers of this table have decimal commas."""
+    assert b'"' not in content
+    return pd.read_csv(io.BytesIO(content), sep=";", dtype=str, keep_default_na=False)
 
 
 @pytest.mark.slow

@@ -42,7 +42,7 @@ from synth_core.release.making.releasing import (
 )
 from synth_core.release.making.within_bounds import within_bounds
 from synth_core.release.output import gate
-from synth_core.release.output.bundle import neutral
+from synth_core.release.output.bundle import csv_bytes, neutral
 from synth_core.release.plan.plan import parse_plan
 from synth_core.release.plan.planning import Decision, make_plan
 from synth_core.release.report import report
@@ -724,7 +724,11 @@ def test_formula_cells_are_neutralised(cell):
     for cut in (";", "\t", "\n", ";;", "; "):  # as a spreadsheet with decimal commas cuts a line
         for part in re.split(r"[;\t\r\n]", neutral(f"a{cut}{cell}{cut}b")):
             assert not part.lstrip(" \ufeff").startswith(("=", "+", "-", "@", "＝", "|", "%"))
-    assert neutral("a; b;c") == "a; b;c"
+    for part in re.split(
+        r"[;,]", neutral(f"a,{cell},b;{cell}", ";")
+    ):  # with semicolons, one with decimal points cuts
+        assert not part.lstrip(" \ufeff").startswith(("=", "+", "-", "@", "＝", "|", "%"))
+    assert neutral("a; b;c") == "a; b;c" and neutral("a,-b") == "a,-b"
     assert neutral(cell).startswith("'")
     assert neutral(cell).endswith(cell)
     assert neutral("a=1") == "a=1"
@@ -743,6 +747,14 @@ def test_formula_cells_are_neutralised(cell):
         "+",
     ):  # of a category, or a mark of missing values: the dictionaries name it so
         assert neutral(code) == code
+
+
+def test_numbers_with_decimal_commas_stand_between_semicolons():
+    """They stood in quotes between commas: "2587,21" was text to whoever read the file."""
+    frame = pd.DataFrame({"pay": [2587.21, 3.0], "job": ["a,=1", "b;c"]})
+    written = pd.DataFrame({"pay": ["2587,21", "3"], "job": ["a,=1", "b;c"]})
+    assert csv_bytes(frame, written) == b'pay;job\n2587,21;a,\'=1\n3;"b;c"\n'
+    assert csv_bytes(frame, written.assign(pay=["2587.21", "3"])).startswith(b'pay,job\n2587.21,"a,=1"\n')
 
 
 @pytest.mark.parametrize(

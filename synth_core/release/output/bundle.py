@@ -25,7 +25,10 @@ from synth_core.system import files
 
 # What a spreadsheet would run, and the full-width forms that some turn into it.
 _RUNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "|", "%")
-_INSIDE = re.compile(rf"([;\t\r\n])(?=[\s'\ufeff]*[{re.escape(''.join(_RUNS))}])")
+_INSIDE = {  # by the sign between cells, what a spreadsheet may cut a cell at
+    delimiter: re.compile(rf"([{cuts}\t\r\n])(?=[\s'\ufeff]*[{re.escape(''.join(_RUNS))}])")
+    for delimiter, cuts in ((",", ";"), (";", ";,"))
+}
 _NUMBER = re.compile(
     r"[+-]?\d+([.,]\d+)?", re.ASCII
 )  # a code such as -9: it is no formula, and stays as written
@@ -34,7 +37,7 @@ _FOR_USERS = Path(__file__).parent / "for_users"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # in archives: the same release gives the same bytes
 
 
-def neutral(cell: object) -> object:
+def neutral(cell: object, delimiter: str = ",") -> object:
     """A text cell that no spreadsheet runs as a formula, wherever it cuts cells; anything else as it is.
 
     Where decimals have a comma, a spreadsheet cuts a line at semicolons and takes quotes inside a cell as they stand.
@@ -48,12 +51,12 @@ def neutral(cell: object) -> object:
     if not isinstance(cell, str) or _NUMBER.fullmatch(cell) or _SIGNS.fullmatch(cell):
         return cell
     text = cell.lstrip(" '\ufeff\u00a0")
-    safe = cell[: len(cell) - len(text)] + text[:1] + _INSIDE.sub(r"\1'", text[1:])
+    safe = cell[: len(cell) - len(text)] + text[:1] + _INSIDE[delimiter].sub(r"\1'", text[1:])
     return "'" + safe if text.startswith(_RUNS) else safe
 
 
 def csv_bytes(frame: pd.DataFrame, written: pd.DataFrame | None = None) -> bytes:
-    """A table as CSV in UTF-8, its text cells and its header neutralised.
+    """A table as CSV in UTF-8, its text cells and its header neutralised; where numbers have commas, with semicolons.
 
     Parameters
     ----------
@@ -61,11 +64,15 @@ def csv_bytes(frame: pd.DataFrame, written: pd.DataFrame | None = None) -> bytes
         The same cells as text: what stands in the file. Which of them are numbers is read off `frame`.
     """
     safe = frame.copy() if written is None else written.copy()
-    for name in safe.columns:
-        if not pd.api.types.is_numeric_dtype(frame[name]):
-            safe[name] = safe[name].map(neutral)
-    safe.columns = pd.Index([neutral(str(name)) for name in safe.columns], dtype=object)
-    return safe.to_csv(index=False, lineterminator="\n").encode()
+    numbers = [name for name in safe.columns if pd.api.types.is_numeric_dtype(frame[name])]
+    commas = written is not None and any(
+        written[name].astype(str).str.contains(",").any() for name in numbers
+    )
+    delimiter = ";" if commas else ","
+    for name in safe.columns.difference(numbers, sort=False):
+        safe[name] = safe[name].map(lambda cell: neutral(cell, delimiter))
+    safe.columns = pd.Index([neutral(str(name), delimiter) for name in safe.columns], dtype=object)
+    return safe.to_csv(sep=delimiter, index=False, lineterminator="\n").encode()
 
 
 def parquet_bytes(frame: pd.DataFrame) -> bytes:
