@@ -18,6 +18,8 @@ from synth_core.system import limits
 from synth_core.system.characters import seen, unseen
 from synth_core.system.number_text import is_or_are
 
+N_UNITS = 2  # words of one unit, such as year and years, or K and M
+
 
 def predictor_values(table: Table, name: str, as_category: bool) -> pd.Series:
     """The numbers or categories of a predictor, missing as NaN; raises InputError where they are not to be used so."""
@@ -99,6 +101,14 @@ def _row_of(series: pd.Series, level: Any) -> str:
     return f"row {int(np.argmax(series == level)) + 1:,}"
 
 
+def _with_units(cells: pd.Series) -> np.ndarray:
+    """Which cells are a number and the word of a unit, as in 12 years or 1.5K; none where these words are many."""
+    parts = cells.map(without_dress).str.extract(r"^(.*\d)\s*([^\W\d_]+\.?)$")
+    found = written_as(parts[0], ANY_NUMBER)
+    # Codes have letters behind their digits too, of many kinds.
+    return found if 0 < parts.loc[found, 1].nunique() <= N_UNITS else np.zeros(len(cells), dtype=bool)
+
+
 def _refuse_mixed(table: Table, name: str) -> None:
     """Refuse numbers or dates among which a few cells are none: as categories they would be as many as they are.
 
@@ -129,6 +139,9 @@ def _refuse_mixed(table: Table, name: str) -> None:
         odd = written_as(cells.map(without_dress), ANY_NUMBER) & ~numbers
         odd &= counts @ (odd | numbers) > half
         said = "with other signs, of a currency, of percent or of a bound, or in those of another country"
+        if not odd.any():
+            odd, said = _with_units(cells), "with their unit"
+            odd &= counts @ (odd | numbers) > half
     else:
         check_exact(series, name)
         plain = pd.to_numeric(cells, errors="coerce").notna().to_numpy()

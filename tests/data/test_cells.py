@@ -265,6 +265,20 @@ def test_a_predictor_of_numbers_with_signs_is_refused_and_one_of_codes_with_lett
     assert select(table, "pay", ("district",)).records.design.shape[1] == 25
 
 
+@pytest.mark.parametrize(
+    "cells", [["{:d} years"], ["{:d} year", "{:d} years"], ["1.{:d}K", "1.{:d}M"], ["{:d}kg"]]
+)
+def test_a_predictor_of_numbers_with_their_unit_is_refused_and_codes_with_letters_are_none(cells):
+    rows = [
+        f"{1000 + i};{cells[i % len(cells)].format(10 + i % 25)};{10 + i % 12}{'abcd'[i % 4]}"
+        for i in range(60)
+    ]
+    table = read_table("\n".join(["pay;x;code", *rows, ""]).encode(), "t.csv")
+    with pytest.raises(InputError, match=r"numbers that are written with their unit \(first in row 1\)"):
+        select(table, "pay", ("x",))
+    assert select(table, "pay", ("code",)).records.design.shape[1] == 12  # 10a, 11b, …: of four kinds
+
+
 @pytest.mark.parametrize("other", ["{:d} %", "€{:d}"])
 def test_a_predictor_half_of_numbers_and_half_of_numbers_with_signs_is_refused(other):
     """Of a few cells it was said, and of most; with half of them each number was a category, silently."""
