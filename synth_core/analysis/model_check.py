@@ -29,6 +29,7 @@ Array = NDArray[np.float64]
 DRAWS_USED = 100
 RECORDS_USED = 400
 BINS, POINTS, RESIDUAL_BINS = 24, 80, 20
+HEAP = 0.01  # share of the records at one value, from which the distribution functions are compared just below it too
 BAND = (5.0, 95.0)
 MAX_CATEGORIES = 12
 CHANCE_SAMPLES = 2_000
@@ -61,7 +62,7 @@ class ModelCheck:
 
     Attributes
     ----------
-    edges : ends of the bins of `shares`, at evenly spaced quantiles and so unevenly wide
+    bins : the least and the largest value in each bin of `shares`
     residuals : share of records by twentieth of Pr(X <= x_i), which is 1/20 each if the model fits
     groups : by category
     values : of declared categories their names, one for each bin; empty of numbers
@@ -70,7 +71,7 @@ class ModelCheck:
     """
 
     n_records: int
-    edges: list[float]
+    bins: list[tuple[float, float]]
     shares: Curve
     distribution: Curve
     residuals: list[float]
@@ -154,24 +155,21 @@ def check_model(
     values = outcome[members]
     some = _spread_out(model, posterior.thinned(1), members, float(np.median(values)))
     names = list(model.options.categories) if "categories" in model.uses else []
-    edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)))
-    points = np.unique(np.quantile(values, np.linspace(0.002, 0.998, POINTS)))
     if names:  # a code is a name: none lies between two, and each is shown, met with or not
-        points = np.arange(len(names), dtype=np.float64)
-        edges = np.arange(-0.5, len(names), dtype=np.float64)
-
+        points = firsts = lasts = np.arange(len(names), dtype=np.float64)
+    else:
+        points = _points(values, model.discrete)
+        firsts, lasts = _bins(values)
+    ordered = np.sort(values)
+    below = np.searchsorted(ordered, points, side="right") / len(values)
     if names and isinstance(model, OfCategories):
         inside = _shares(model, draws, members)
         upto = np.cumsum(inside, axis=1)
     else:
-        inner = _averages(model, draws, edges[1:-1], some)
+        inner = _averages(model, draws, lasts[:-1], some)
         inside = np.diff(np.pad(inner, ((0, 0), (1, 1)), constant_values=(0.0, 1.0)), axis=1)
         upto = _averages(model, draws, points, some)
-    observed = np.histogram(values, np.r_[-np.inf, np.nextafter(edges[1:-1], np.inf), np.inf])[0] / len(
-        values
-    )
-    ordered = np.sort(values)
-    below = np.searchsorted(ordered, points, side="right") / len(values)
+    observed = np.diff(np.searchsorted(ordered, lasts, side="right"), prepend=0) / len(values)
     no_order = in_no_order(model)
     chance = KOLMOGOROV_95 / np.sqrt(len(members))
     if no_order:
@@ -182,8 +180,8 @@ def check_model(
     limits = (max(0.0, 1 / RESIDUAL_BINS - 2 * spread), 1 / RESIDUAL_BINS + 2 * spread)
     return ModelCheck(
         len(members),
-        edges.tolist(),
-        _curve((edges[1:] + edges[:-1]) / 2, inside, observed),
+        list(zip(firsts.tolist(), lasts.tolist(), strict=True)),
+        _curve((firsts + lasts) / 2, inside, observed),
         _curve(points, upto, below),
         counts.tolist(),
         limits,
@@ -192,6 +190,25 @@ def check_model(
         no_order,
         float(chance),
     )
+
+
+def _bins(values: Array) -> tuple[Array, Array]:
+    """The least and the largest value of each bin: of about as many records, but a value of so many is its own."""
+    distinct, counts = np.unique(values, return_counts=True)
+    if len(distinct) <= BINS:
+        return distinct, distinct
+    heaps = np.flatnonzero(counts * BINS >= len(values))
+    even = np.quantile(values, np.linspace(0, 1, BINS + 1)[1:], method="inverted_cdf")
+    lasts = np.unique(np.concatenate([even, distinct[heaps], distinct[np.maximum(heaps - 1, 0)]]))
+    return distinct[np.r_[0, np.searchsorted(distinct, lasts[:-1]) + 1]], lasts
+
+
+def _points(values: Array, discrete: bool) -> Array:
+    """Where distribution functions are compared: at quantiles, at heaps, and just below these of what is continuous."""
+    distinct, counts = np.unique(values, return_counts=True)
+    heaps = distinct[counts >= HEAP * len(values)]
+    before = heaps - 1.0 if discrete else np.nextafter(heaps, -np.inf)
+    return np.unique(np.concatenate([np.quantile(values, np.linspace(0.002, 0.998, POINTS)), heaps, before]))
 
 
 def in_no_order(model: Model) -> bool:

@@ -21,7 +21,7 @@ from synth_core.analysis.utility import statistic_words
 from synth_core.analysis.wording.belief_sentences import epsilon_number, rho_beside
 from synth_core.mechanisms.guarantees import Guarantee
 from synth_core.system import limits
-from synth_core.system.number_text import points_at_most
+from synth_core.system.number_text import number_of, points_at_most
 
 CHOSEN_HERE = (
     "A strict promise does not cover a choice made by looking at these results. It stays strict if the settings are "
@@ -210,10 +210,11 @@ def _missed(policy: Policy, missed: list[VariableError], whose: str) -> str:
     """By how much a limit is missed: the furthest of some errors in one unit, and of how many variables more."""
     found = max(missed, key=lambda each: each.size / policy.limit_of(each.variable))
     limit, n_more = policy.limit_of(found.variable), len(missed) - 1
-    of = f" of {found.variable}" + (f" and of {n_more} more" if n_more else "") if found.variable else ""
+    of = f" of {found.variable}" if found.variable else ""
+    more = f", and {number_of(n_more, 'variable')} more beyond {limit:g}" if n_more else ""
     what = found.statistic.words if found.statistic and found.statistic.instead else measured(policy.measure)
     off = _above(100 * abs(found.error), limit) if found.statistic else points_at_most(found.error)
-    return f"{what}{of}{whose} off by {off} > {limit:g} {found.unit}"
+    return f"{what}{of}{whose} off by {off} > {limit:g} {found.unit}{more}"
 
 
 def _unjudged(policy: Policy, numbers: ResultNumbers) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 from synth_core.analysis.model_check import RECORDS_USED, ModelCheck
 from synth_core.figures.palette import color
 from synth_core.figures.parts import (
@@ -33,9 +31,10 @@ def check_figures(check: ModelCheck, outcome: str, category: str | None) -> list
 
 def shares_figure(check: ModelCheck, outcome: str) -> Figure:
     """Share of records by bin, or of each category: observed bars, predicted dots with bands."""
-    s, edges, values = check.shares, check.edges, check.values
-    names = values or [f"{significant(a)} to {significant(b)}" for a, b in itertools.pairwise(edges)]
-    of = "Category" if values else "Bin"
+    s, values = check.shares, check.values
+    single = all(a == b for a, b in check.bins)
+    names = values or [significant(a) + (f" to {significant(b)}" if a < b else "") for a, b in check.bins]
+    of = "Category" if values else "Value" if single else "Bin"
     place = list(range(len(names)))
     shares, predicted, lower, upper = (
         [100 * v for v in curve] for curve in (s.observed, s.predicted, s.lower, s.upper)
@@ -66,8 +65,9 @@ def shares_figure(check: ModelCheck, outcome: str) -> Figure:
         marker={"color": LOOK, "size": 8},
         error_y={"type": "data", "symmetric": False, "color": LOOK, "thickness": 2, "width": 3} | reach,
     )
-    ticks = [shown(values[i][:12]) if values else significant(edges[i]) for i in some]
-    ends = {"tickvals": some, "ticktext": ticks, "showgrid": False}
+    ticks = [shown(values[i][:12]) if values else significant(check.bins[i][0]) for i in some]
+    # Else the last name, written askew, is left out where it is longer than what is left of the axis.
+    ends = {"tickvals": some, "ticktext": ticks, "showgrid": False, "ticklabeloverflow": "allow"}
     rows = [
         [name, f"{o:.2f}", f"{p:.2f}", f"{a:.2f} to {b:.2f}"]
         for name, o, p, a, b in zip(names, shares, predicted, lower, upper, strict=True)
@@ -80,8 +80,8 @@ def shares_figure(check: ModelCheck, outcome: str) -> Figure:
         {
             "xaxis": axis(
                 shown(outcome)
-                if values
-                else f"{shown(outcome)}, in bins of about equally many records, all of one value in one",
+                if values or single
+                else f"{shown(outcome)}, in bins of about equally many records; a frequent value is its own bin",
                 **ends,
             ),
             "yaxis": axis("Share of records (%)", rangemode="tozero"),

@@ -94,6 +94,12 @@ def _of_epsilon(shown: list[ResultSummary], labels: dict[str, str]) -> str:
     return f" {where}ε is what was set: it pays for more than this fit, or the fit does not use all of it."
 
 
+def _without_bounds(summaries: list[ResultSummary], labels: dict[str, str]) -> str:
+    """Which mechanisms the figure has no shape of, and why: they read noisy counts alone."""
+    names = ", ".join(labels[s.mechanism] for s in summaries if s.privacy is None)
+    return f" Not of {names}: what reads noisy counts has no such bounds." if names else ""
+
+
 def bounds_figure(
     summaries: list[ResultSummary], labels: dict[str, str], other: Other | None = None, inspected: bool = True
 ) -> Figure:
@@ -168,7 +174,7 @@ def bounds_figure(
         layout,
         table(["Mechanism", "Minimum", "25 %", "Median", "75 %", "Maximum Δ"], rows),
         alt,
-        _of_epsilon(shown, labels),
+        _of_epsilon(shown, labels) + _without_bounds(summaries, labels),
     )
 
 

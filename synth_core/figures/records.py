@@ -32,6 +32,7 @@ PAIRS = 6  # that are shown, the worst first
 MAPS = 4  # mechanisms whose cells are shown side by side
 MANY_LABELS = 16  # of all maps, below which they stand further apart
 MANY_MAPS = 3  # whose names have little room
+ACROSS, DOWN = 24, 10  # names of categories that stand below all maps together, and beside them
 LONGEST_NAME = 18  # of a category on an axis, in characters
 DIVERGING = [[0.0, "#2563eb"], [0.5, "rgba(128,128,128,0.08)"], [1.0, "#d97706"]]
 
@@ -179,14 +180,18 @@ def associations_figure(
     )
 
 
-def _names_in_short(names: Sequence[str]) -> Layout:
-    """Long names of categories cut off on an axis, which they would take from its maps; whole where one points."""
-    if all(len(name) <= LONGEST_NAME for name in names):
+def _names_in_short(names: Sequence[str], most: int) -> Layout:
+    """Names of categories on an axis: long ones cut off, since they would take from its maps, and whole where one
+    points; of more than `most` some, the last among them, which may be what is missing."""
+    step = -(-len(names) // most)
+    if step == 1 and all(len(name) <= LONGEST_NAME for name in names):
         return {}
-    cut = [f"{name[: LONGEST_NAME - 1].rstrip()}…" if len(name) > LONGEST_NAME else name for name in names]
+    last = len(names) - 1
+    named = [names[i] for i in range(0, len(names), step) if i + step <= last] + [names[last]]
+    cut = [f"{name[: LONGEST_NAME - 1].rstrip()}…" if len(name) > LONGEST_NAME else name for name in named]
     return {
         "tickmode": "array",
-        "tickvals": [shown(name) for name in names],
+        "tickvals": [shown(name) for name in named],
         "ticktext": [shown(name) for name in cut],
     }
 
@@ -259,7 +264,7 @@ def pair_figure(
             shown(names[1]),
             domain=[i * width + 0.01, (i + 1) * width - 0.01],
             type="category",
-            **_names_in_short(labels_used[1]),
+            **_names_in_short(labels_used[1], max(2, ACROSS // len(maps))),
             **(
                 {"tickangle": -55, "tickfont": {"size": 9}}
                 if len(maps) * len(across) > MANY_LABELS
@@ -284,7 +289,7 @@ def pair_figure(
             for k, a in enumerate(labels_used[0])
             for m, b in enumerate(labels_used[1])
         ]
-    layout["yaxis"] = axis(shown(names[0]), type="category", **_names_in_short(labels_used[0]))
+    layout["yaxis"] = axis(shown(names[0]), type="category", **_names_in_short(labels_used[0], DOWN))
     return figure(
         "pair",
         f"{word.plain}: {names[0]} and {names[1]}" + ("" if other is None else f", {other.now}"),

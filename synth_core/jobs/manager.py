@@ -126,6 +126,14 @@ class JobManager:
         for job in jobs:
             job.last_asked = time.monotonic()
 
+    def ahead_of(self, job: Job) -> int:
+        """How many tasks a queued one waits for: those that run, and those before it."""
+        with self._condition:
+            running = sum(each.state == "running" for each in self._jobs.values())
+            queue = self._background if job.background else self._queue
+            before = [each for each in queue if each.state == "queued"]
+            return running + (before.index(job) if job in before else 0)
+
     def worker_pids(self) -> list[int]:
         """Process ids of the running workers."""
         return [pid for lane in self._lanes if (pid := lane.pid) is not None]

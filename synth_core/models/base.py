@@ -429,7 +429,9 @@ class Model(ABC):
 
     def executable(self, progress: Callable[[str, float], None] = lambda text, share: None) -> Path:
         """What a fit runs; compiled first if it is not yet, which may be said and cancelled by `progress`."""
-        return compile_program(self.program, lambda: progress("compiling the model (once)", 0.0))
+        return compile_program(
+            self.program, lambda: progress("compiling the model (once, a minute or two)", 0.0)
+        )
 
     def start(self, fit: Refit) -> Start | None:
         """Where the chains of a slow model, or of a fit with many modes, begin; None leaves it to Stan."""

@@ -7,6 +7,7 @@ from scipy import stats
 
 from synth_core.analysis.analysis import Analysis
 from synth_core.analysis.model_check import (
+    BINS,
     DRAWS_USED,
     Curve,
     FitCheck,
@@ -52,7 +53,8 @@ def test_shares_and_distribution_agree_with_simulated_data(case, rng):
     np.testing.assert_allclose(found.distribution.predicted, share, atol=4 * 0.3 / np.sqrt(400))
     assert sum(found.shares.predicted) == pytest.approx(1.0)
     assert sum(found.shares.observed) == pytest.approx(1.0)
-    counts = np.histogram(model.records.outcome, found.edges)[0] / N
+    lasts = [last for _, last in found.bins]
+    counts = np.histogram(model.records.outcome, [-np.inf, *np.nextafter(lasts, np.inf)])[0] / N
     np.testing.assert_allclose(found.shares.observed, counts, atol=1.5 / N)
     assert all(a <= p <= b for a, p, b in zip(found.shares.lower, found.shares.predicted, found.shares.upper,
                                               strict=True))  # fmt: skip
@@ -88,6 +90,40 @@ def test_values_with_a_probability_of_their_own_have_uniform_residuals(name, rng
     assert stats.kstest(position, "uniform").pvalue > 1e-4
     found = check_model(model, draws, np.zeros(N, dtype=int), ("all",))
     np.testing.assert_allclose(found.shares.observed, found.shares.predicted, atol=5 * 0.5 / np.sqrt(N))
+
+
+def test_a_bar_of_a_count_is_of_one_value_and_that_of_zeros_of_zeros_alone(rng):
+    """The bar at 0 was of 0 and 1, and zeros of earnings stood with the lowest of them."""
+    counts = rng.poisson(1.0, N)
+    model = build_model("poisson", records_of(counts))
+    found = check_model(model, posterior(beta=np.zeros((S, 1))), np.zeros(N, dtype=int), ("all",))
+    values, met = np.unique(counts, return_counts=True)
+    assert found.bins == [(v, v) for v in values]
+    np.testing.assert_allclose(found.shares.observed, met / N)
+    np.testing.assert_allclose(found.shares.predicted[:-1], stats.poisson(1.0).pmf(values[:-1]), atol=1e-12)
+    [bars] = [f for f in check_figures(found, "jobs", None) if f["key"] == "shares"]
+    assert bars["table"]["columns"][0] == "Value" and bars["table"]["rows"][1][0] == "1"
+    zeros = rng.random(N) < 0.31
+    x = np.where(zeros, 0.0, rng.lognormal(6.0, 1.0, N).round(2))
+    draws = posterior(beta=np.full((S, 1), 6.0), sigma=np.ones(S), gamma=np.full((S, 1), np.log(0.31 / 0.69)))
+    found = check_model(build_model("two_part", records_of(x)), draws, np.zeros(N, dtype=int), ("all",))
+    assert found.bins[0] == (0.0, 0.0) and found.shares.observed[0] == pytest.approx(zeros.mean())
+    assert found.shares.predicted[0] == pytest.approx(0.31)
+    assert sum(found.shares.observed) == pytest.approx(1.0)
+    assert max(found.shares.observed[1:]) < 2 / BINS
+
+
+def test_the_difference_of_distribution_functions_is_that_just_below_a_heap_too(rng):
+    """Data said 2.4 points and Compare 7.1 of the same fit: whole hours, 40 of them the commonest."""
+    x = np.where(rng.random(N) < 0.3, 40.0, rng.lognormal(np.log(40), 0.3, N).round())
+    draws = posterior(beta=np.full((S, 1), np.log(x).mean()), sigma=np.full(S, np.log(x).std()))
+    found = check_model(build_model("lognormal", records_of(x)), draws, np.zeros(N, dtype=int), ("all",))
+    law, at = stats.norm(np.log(x).mean(), np.log(x).std()), np.unique(x)
+    observed = np.searchsorted(np.sort(x), at, side="right") / N
+    below = np.searchsorted(np.sort(x), at, side="left") / N
+    most = max(np.abs(law.cdf(np.log(at)) - observed).max(), np.abs(law.cdf(np.log(at)) - below).max())
+    assert found.difference == pytest.approx(most, abs=1e-6)
+    assert most > 0.1
 
 
 def test_figures_carry_tables_and_words(case, monkeypatch):

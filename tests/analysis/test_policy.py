@@ -106,7 +106,7 @@ SEVERAL = (
         ({"percent": 6.0, "measure": ECDF_MAX}, (), 0.06),
         ({"percent": 5.0, "measure": ECDF_MAX}, ("distribution functions of age off by 6.0 > 5 points",), 0.06),
         ({"percent": 2.5, "measure": ECDF_MAX},
-         ("distribution functions of age and of 1 more off by 6.0 > 2.5 points",), 0.06),
+         ("distribution functions of age off by 6.0 > 2.5 points, and 1 variable more beyond 2.5",), 0.06),
         ({"percent": 5.0}, ("90th percentile of age off by 7 > 5 %",), 0.07),
         ({"percent": 8.0}, (), 0.07),  # categories have no percentile
         ({"percent": 8.0, "measure": WORST}, (), 0.07),
@@ -194,7 +194,7 @@ def test_percent_and_points_have_no_common_maximum():
     pay = variable("pay", statistics=(statistic("mean", 0.03), at_zero(0.14, 0.162)))
     age = variable("age", statistics=(statistic("mean", 0.05),))
     [of_both, of_one] = judge(Policy(percent=1.0, measure=WORST), numbers((pay, age))).reasons
-    assert of_both == "mean and percentiles of age and of 1 more off by 5 > 1 %"
+    assert of_both == "mean and percentiles of age off by 5 > 1 %, and 1 variable more beyond 1"
     assert of_one == "share at or below 0 of pay off by 2.2 > 1 points"
     cells = results([of_numbers(off)], {"weighted": "Weighted"}, promises_of(off))[0]["cells"]
     assert cells["worst"]["text"] == "−1.8 % (mean)"  # a minus, as on the other pages

@@ -100,6 +100,9 @@ def test_rows_without_room_lose_their_sentences_and_no_line_is_cut(new_page):
     page.keyboard.press("p")
     expect(page.locator(".board.presenting .sentence:visible").first).to_be_visible()
     page.locator(".board .sentence").first.evaluate("e => e.append(' of whole records'.repeat(90))")
+    # Of a row with a hint too: rows that failed kept whole paragraphs, and the one that was chosen had lost its own.
+    hint = "e => e.insertAdjacentHTML('afterend', '<tr><td class=\"problem\">a hint</td></tr>')"
+    page.locator(".board tr.words").first.evaluate(hint)
     page.set_viewport_size({"width": 1280, "height": 720})
     expect(page.locator(".board.presenting .sentence:visible")).to_have_count(0)
     fits = "() => { const e = document.querySelector('.board .top'); return e.scrollHeight <= e.clientHeight + 1; }"

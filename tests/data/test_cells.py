@@ -7,6 +7,7 @@ from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.records.table import whole_records
 from synth_core.data.codebook import Codebook, Entry
 from synth_core.data.design import select
+from synth_core.data.missing import by_column
 from synth_core.data.outcome import numeric_outcome
 from synth_core.data.readers import ReadOptions
 from synth_core.data.survey_weights import read_weights
@@ -386,3 +387,9 @@ def test_days_written_as_numbers_are_days_and_not_twenty_millions():
     assert amounts.column("x").kind == "number" and amounts.frame["x"].max() == 20249999
     number = Codebook(columns=(Entry(column="x", kind="number"),))
     assert column(days * 5, options=ReadOptions(codebook=number)).column("x").kind == "number"
+
+
+def test_a_marker_is_of_the_longest_column_that_it_names():
+    """A column's name may have an equals sign, and another column's name may be its beginning."""
+    assert by_column(["a=b=N"], ["a", "a=b"]) == {"a=b": ["N"]}
+    assert by_column(["a=b=N"], ["a"]) == {"a": ["b=N"]}

@@ -234,7 +234,10 @@ def test_whole_records_are_told_with_the_rule_of_all_variables():
     title, *others = briefing(SOURCE, [chapter], releasable=False)
     assert "sex, pay" in title.title and f"Rule: {rule.text}" in title.lines
     [table] = [page for page in others if "what it costs" in page.title]
-    assert all(row[2].startswith("✗ fails") and "and of 1 more off by" in row[-1] for row in table.rows)
+    assert all(
+        row[2].startswith("✗ fails") and "points, and 1 variable more beyond 0.5" in row[-1]
+        for row in table.rows
+    )
     charts = [page.chart.title for page in others if page.chart]
     assert len(charts) == 3 and len(slides(powerpoint([title, *others]))) == 1 + len(others)
     settings = next(page for page in others if page.columns == ("Setting", "Value"))

@@ -20,7 +20,7 @@ from synth_core.figures.palette import color, dash
 from synth_core.figures.parts import Other, saying_unit
 from synth_core.figures.privacy import bounds_figure
 from synth_core.figures.ranges import interval_figure, outside_figure
-from synth_core.figures.records import associations_figure, pair_figure
+from synth_core.figures.records import _names_in_short, associations_figure, pair_figure
 from synth_core.figures.utility import ecdf_figure, quantiles_figure
 from synth_core.mechanisms.catalogue import MECHANISMS
 from synth_core.system.number_text import ceiling
@@ -468,3 +468,13 @@ def test_the_caption_of_bounds_says_two_delta_only_where_it_is_so(summaries):
     chosen[1] = with_numbers(chosen[1], lipschitz_bound=0.1, epsilon=1.0)
     assert "ε = 2Δ, but for M1 ε is what was set" in bounds_figure(chosen, labels)["reading"]
     assert "2Δ" not in bounds_figure(chosen[1:], labels)["reading"]
+    bare = replace(chosen[0], privacy=None)  # Measured had no shape, and nothing said why
+    assert "Not of M0: what reads noisy counts" in bounds_figure([bare, chosen[1]], labels)["reading"]
+
+
+def test_the_last_name_of_an_axis_stands_there_where_some_are_left_out():
+    """What is missing was the furthest off, in a column without a name."""
+    for n in range(1, 40):
+        names = [f"c{i}" for i in range(n - 1)] + ["missing"]
+        named = _names_in_short(names, 6).get("ticktext", names)
+        assert named[-1] == "missing" and len(named) <= 6 and (n > 6 or named == names)

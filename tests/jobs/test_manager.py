@@ -253,6 +253,19 @@ def test_a_worker_that_ends_while_it_gives_way_is_no_loss(one_lane):
         job.state = "cancelled"  # so that no lane takes it
 
 
+def test_a_task_in_the_queue_knows_how_many_go_first(manager):
+    """A plan waited for a minute behind runs of Compare, and nothing said for what."""
+    names = [NamedTask() for _ in range(3)]
+    with manager._condition:  # no lane takes one
+        jobs = [Job(each, manager.directory / str(i)) for i, each in enumerate(names)]
+        jobs[0].state = "running"
+        manager._jobs |= {f"n{i}": job for i, job in enumerate(jobs)}
+        manager._queue.extend(jobs[1:])
+        assert [manager.ahead_of(job) for job in jobs[1:]] == [1, 2]
+        for job in jobs:
+            job.state = "cancelled"
+
+
 @pytest.mark.slow
 def test_a_map_stops_and_resumes_without_losing_points(one_lane):
     tasks = background(0.3, 0.5, 0.7, 0.9, seed=23)

@@ -17,6 +17,10 @@ def test_the_row_of_a_variable_names_the_difference_of_its_verdict(monkeypatch):
     assert "up to 30.2 percentage points" in verdict.words
     monkeypatch.setattr(Fit, "verdict", verdict)
     assert Fit("pay", None, None, "", 0.0, "pay").words == ("misfit", "does not fit, 30.2 points off")
+    missing = Fit(
+        "pay is missing", None, None, "", 0.0, "pay"
+    )  # "1.4 points off" stood above "0.8 points from even"
+    assert missing.words == ("misfit", "does not fit, 30.2 points off, as to which are missing")
 
 
 def test_a_row_that_fits_roughly_for_its_residuals_says_so(monkeypatch):
@@ -57,13 +61,14 @@ def test_how_long_all_fits_take_is_told_by_those_that_are_done(monkeypatch, took
     batch = now - took, frozenset({"done", "now"}), frozenset({"now"})
     monkeypatch.setattr(fit.st, "session_state", {fit.BATCH: batch})
     monkeypatch.setattr(fit, "manager", lambda: SimpleNamespace(n_lanes=2))
+    monkeypatch.setattr(fit, "compiling_seconds", lambda models: 0.0)
     monkeypatch.setattr(fit, "poll", lambda *what: polled.append(what))
     ended, going = SimpleNamespace(finished=Event(), state="done", answer=None, error=""), SimpleNamespace()
     ended.finished.set()
     going.finished, going.state = Event(), "running"
 
     def one(key, job, seconds):
-        return Fit(key, None, None, key, seconds, key, job)
+        return Fit(key, SimpleNamespace(model="lognormal"), None, key, seconds, key, job)
 
     found = [one("kept", ended, 500.0), one("done", ended, 40.0 if took else 0.0), one("now", going, 40.0)]
     fit.show_progress(found[2:], found)
@@ -86,4 +91,9 @@ def test_runs_that_others_were_asked_for_beside_are_a_new_batch(monkeypatch):
     now[0] = 2000  # "about 17 min left": what was done was asked for again, after a walk over other pages
     assert expected.expected_end("runs", seconds, ["c", "d"], 2) == 2000 + 35
     assert expected.expected_end("runs", {}, ["c", "d"], 2) == 2000  # nothing is known
-    assert expected.seconds_left(2000) == "" and expected.seconds_left(2035.2) == "about 35 s left"
+    assert (
+        expected.expected_end("others", seconds, ["a", "b"], 2, before=80.0) == 2000 + 80 + 20
+    )  # compiled first
+    now[0] = 2090  # a is done 10 s after the compiler
+    assert expected.expected_end("others", seconds, ["b"], 2, before=0.0) == 2090 + 30
+    assert expected.seconds_left(2090) == "" and expected.seconds_left(2125.2) == "about 35 s left"

@@ -66,3 +66,4 @@ def test_several_variables_have_a_line_each_below_that_of_all():
     assert [line["share"] for line in found] == ["", "0.4", "0.6"]
     assert found[0]["verdict"] == "fails: distribution functions of pay off by 4.0 > 3 points"
     assert (found[0]["k_marginal"], found[0]["match_risk"]) == ("900.0", "0.08")
+    assert {line["settings"] for line in found} == {"scale=0.5"}  # the model of pay stood beside sex

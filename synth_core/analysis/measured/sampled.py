@@ -45,7 +45,9 @@ def sampled(
         The noise is discrete Laplace, else discrete Gaussian. Either enters by its density, with the variance of a
         whole number beside it, as in a fit.
     """
-    executable = compile_program(PROGRAM, lambda: progress("compiling the model (once)", 0.0))
+    executable = compile_program(
+        PROGRAM, lambda: progress("compiling the model (once, a minute or two)", 0.0)
+    )
     data = stan_data(model, measured, scales, mode, laplace)
     found = sample(
         executable,

@@ -15,6 +15,7 @@ import streamlit as st
 from synth_core.analysis.by_record import ByRecord
 from synth_core.analysis.measures import WORST, VariableError, furthest, variable_error
 from synth_core.analysis.policy import Policy, judge
+from synth_core.analysis.records.blocks import common_of
 from synth_core.analysis.records.table import whole_records
 from synth_core.analysis.result import Result
 from synth_core.analysis.result_numbers import ResultNumbers, VariableNumbers
@@ -139,7 +140,8 @@ def results_csv(
 
     A mechanism without a result has a line with the reason, and every line says which table and settings it is of.
     """
-    of = {"table": table, "settings": _chosen_words(settings)}
+    several = any(each.several for each in results)
+    of = {"table": table, "settings": _chosen_words(settings, several)}
     lines = []
     for each in results:
         lines.append(_line(each, settings, policy) | of)
@@ -215,11 +217,13 @@ def _variable_line(mechanism: str, variable: VariableNumbers) -> dict[str, Any]:
     }
 
 
-def _chosen_words(settings: Settings) -> str:
-    """Settings as `name=value`, those that are not as they start."""
-    fields = Settings.model_fields
+def _chosen_words(settings: Settings, several: bool) -> str:
+    """Settings as `name=value`, those that are not as they start; of several variables those that all have."""
+    fields, left_out = Settings.model_fields, {"program"}
+    if several:
+        left_out |= settings.model_dump().keys() - common_of(settings).keys()
     return "; ".join(
         f"{name}={value}"
-        for name, value in settings.model_dump(mode="json", exclude={"program"}).items()
+        for name, value in settings.model_dump(mode="json", exclude=left_out).items()
         if fields[name].is_required() or getattr(settings, name) != fields[name].default
     )

@@ -26,7 +26,7 @@ from synth_core.system.cache import content_key
 from synth_core.system.number_text import floored
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.board import board
-from synth_core.ui.shared.expected import expected_end, seconds_left
+from synth_core.ui.shared.expected import compiling_seconds, expected_end, seconds_left
 from synth_core.ui.shared.polling import poll
 from synth_core.ui.shared.waiting import POLL_SECONDS, wait_for
 from synth_core.ui.state import session
@@ -101,6 +101,7 @@ class Fit:
         verdict = self.verdict
         if verdict is not None:
             off = "" if verdict.level == "unknown" else f", {verdict.points_off}"
+            off += ", as to which are missing" if off and self.name != self.variable else ""
             return verdict.level, WORDS[verdict.level] + off
         if self.error:
             return "unknown", "stopped" if self.error == "Cancelled." else "failed"
@@ -177,7 +178,8 @@ def ask() -> None:
 def show_progress(running: list[Fit], found: list[Fit]) -> None:
     """How far the fits are, and a button that stops them."""
     seconds = {each.key: BESIDE_SECONDS + each.seconds for each in found}
-    end = expected_end(BATCH, seconds, [each.key for each in running], manager().n_lanes)
+    before = compiling_seconds({each.settings.model for each in running})
+    end = expected_end(BATCH, seconds, [each.key for each in running], manager().n_lanes, before)
     poll(_progress, POLL_SECONDS, [each.job for each in running if each.job], len(found), end)
 
 

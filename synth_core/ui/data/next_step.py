@@ -12,7 +12,7 @@ from synth_core.analysis.selection import selected
 from synth_core.analysis.settings import Settings
 from synth_core.data.declared import declared_model, declared_settings
 from synth_core.errors import InputError
-from synth_core.experiments.explore.sweep import time_words
+from synth_core.experiments.explore.sweep import duration, time_words
 from synth_core.models import build_model, family
 from synth_core.system import limits
 from synth_core.system.number_text import number_of
@@ -21,6 +21,7 @@ from synth_core.ui.data.columns import OPEN, open_column
 from synth_core.ui.data.fit import Fit
 from synth_core.ui.data.readiness import Readiness, describing
 from synth_core.ui.data.roles import sensitive_names
+from synth_core.ui.shared.expected import compiling_seconds
 from synth_core.ui.state import session
 from synth_core.ui.state.browser import Browser
 from synth_core.ui.state.choices import Choices
@@ -279,6 +280,8 @@ def _check(wanted: list[Fit], fits: list[Fit], waiting: bool) -> None:
             f", and whether {len(fits) - n} of them are missing," if n > 1 else ", and whether it is missing,"
         )
     time = time_words([f.settings.model for f in wanted], sum(f.seconds for f in wanted))
+    if compiling := compiling_seconds({f.settings.model for f in wanted}):
+        time += f", after some models are compiled once, about {duration(compiling)}"
     right.caption(
         f"Privacy numbers of a model that does not fit mean little. Fits{of} once without weights: {time}; "
         f"every mechanism starts from that fit."

@@ -222,7 +222,7 @@ def time_of_search(asked: MapRequest, wanted: Target | EpsilonTarget) -> str:
     if seconds < LONG_SECONDS or len(alone) < 2 or not once.told:
         return words
     each = (f"{find_mechanism(m).label} {duration(alone[m])}" for m in sorted(alone, key=alone.__getitem__))
-    return f"{words} for all (alone: {', '.join(each)})"
+    return f"{words} for all, {min(manager().n_lanes, len(alone))} at once (alone: {', '.join(each)})"
 
 
 def _fits_of(key: str, asked: MapRequest, wanted: Target | EpsilonTarget) -> int:

@@ -98,7 +98,7 @@ function resultRow(state, row, columns, several) {
   const old = row.old ? ' old' : '', unfit = row.unfit ? ' unfit' : '';
   const parts = (state.parts ? row.parts ?? [] : []).map((part) => element('tr', { class: `part${unfit}` }, [
     element('th', { scope: 'row', text: part.label }), ...columns.map(({ key, text: head }) => element('td', { text: part.cells[key] ?? '', 'data-head': head })), element('td')]));
-  words.className += old + (row.hints.length ? ' warned' : '');
+  words.className += old + (row.unfit ? ' warned' : '');  // it says what the numbers do not: not for use
   return [element('tr', { class: `numbers${old}${unfit}` }, [nameCell(state, row, several), ...cells, element('td')]), ...parts, words, more, ...hints];
 }
 

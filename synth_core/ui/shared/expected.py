@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from synth_core.analysis.settings import Settings
+from synth_core.engine.toolchain import is_compiled
 from synth_core.errors import InputError
 from synth_core.experiments.explore.sweep import duration
 from synth_core.jobs.stored_summaries import stored_summary
@@ -18,6 +19,7 @@ from synth_core.ui.shared.subject import Subject
 from synth_core.ui.state import session
 
 WAITED = 10.0  # times as long as expected
+COMPILE_SECONDS = 40.0  # of a Stan program, beside another one
 SHORT = 5.0  # seconds of which nothing is said
 
 
@@ -77,7 +79,15 @@ def long_run(subject: Subject, settings: Settings, mechanism: str) -> str:
     return once.words(once.seconds[mechanism]) if once.seconds[mechanism] > SHORT else ""
 
 
-def expected_end(place: str, seconds: Mapping[str, float], open_keys: Collection[str], at_once: int) -> float:
+def compiling_seconds(models: Iterable[str]) -> float:
+    """About how long the Stan programs of models compile before a fit can begin; 0 where they are."""
+    programs = {family(model).program for model in models if family(model).estimated}
+    return COMPILE_SECONDS * sum(not is_compiled(each) for each in programs)
+
+
+def expected_end(
+    place: str, seconds: Mapping[str, float], open_keys: Collection[str], at_once: int, before: float = 0.0
+) -> float:
     """About when the last of some runs is done, by the monotonic clock; runs that were asked for together are a batch.
 
     Parameters
@@ -90,13 +100,13 @@ def expected_end(place: str, seconds: Mapping[str, float], open_keys: Collection
         The runs that are not done.
     at_once : int
         How many run at the same time, at most.
+    before : float
+        Seconds before the first of a batch can begin.
     """
     now, waiting = time.monotonic(), frozenset(open_keys)
-    began, batch, before = st.session_state.get(place, (now, waiting, frozenset()))
-    if (
-        not waiting <= before
-    ):  # others were asked for, or some again: what is done by now tells nothing of these
-        began, batch = now, waiting
+    began, batch, known = st.session_state.get(place, (now, waiting, frozenset()))
+    if not waiting <= known:  # others were asked for, or some again: what is done tells nothing of these
+        began, batch = now + before, waiting
     st.session_state[place] = began, batch, waiting
     left, done = (sum(seconds[key] for key in keys if key in seconds) for keys in (waiting, batch - waiting))
     usual = 1.0 / max(1, min(at_once, len(waiting)))

@@ -25,6 +25,8 @@ def guess_boxes() -> None:
         shown = as_typed(model.half_of_guess(chosen.options, *choices.guess))
     low, high = (_key(end) for end in ("low", "high"))
     zeros = model.has_zeros(chosen.options)
+    if zeros:  # first: with both ends of the half a guess is whole, and Compare asks no more
+        number("A typical share of zeros", "settings.guess_zeros", limits.GUESS_ZEROS)
     # Of several variables more than one may lack it.
     low_label = (
         LOW if not choices.whole else f"Half of all values of {session.plain(chosen.outcome)} lie between"
@@ -50,8 +52,6 @@ def guess_boxes() -> None:
             args=(PLACE, _take, low, high),
         )
     session.show_message(PLACE)
-    if zeros:
-        number("A typical share of zeros", "settings.guess_zeros", limits.GUESS_ZEROS)
 
 
 def _key(end: str) -> str:

@@ -21,7 +21,7 @@ from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.system.cache import content_key
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared.board import Stage, board
-from synth_core.ui.shared.expected import expected_end, expected_runs, seconds_left
+from synth_core.ui.shared.expected import compiling_seconds, expected_end, expected_runs, seconds_left
 from synth_core.ui.shared.finished_runs import record_runs
 from synth_core.ui.shared.picture import Last, Picture, assemble, brings_news, last_picture
 from synth_core.ui.shared.polling import poll
@@ -202,7 +202,15 @@ def _status(
         st.session_state.pop(BATCH, None)
     if waiting:
         seconds = _seconds(jobs, subject, settings) | {job.key: job.task.expected_seconds for job in others}
-        poll(_running, POLL_SECONDS, everything, expected_end(BATCH, seconds, waiting, manager().n_lanes))
+        sampled = any(find_mechanism(job.task.mechanism).likelihood.samples for job in everything)
+        models = [block.model for block in subject.blocks] or [settings.model]
+        before = compiling_seconds(models) if sampled else 0.0
+        poll(
+            _running,
+            POLL_SECONDS,
+            everything,
+            expected_end(BATCH, seconds, waiting, manager().n_lanes, before),
+        )
     elif any(job.state == "cancelled" for job in everything):
         left, right = st.columns([8, 1], vertical_alignment="center")
         left.info("Cancelled. What is pale below is older.", icon=":material/cancel:")

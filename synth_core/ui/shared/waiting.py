@@ -9,6 +9,7 @@ import streamlit as st
 
 from synth_core.jobs.job import Job
 from synth_core.jobs.task import Task
+from synth_core.system.number_text import number_of
 from synth_core.ui.server.manager import manager
 from synth_core.ui.shared import background
 from synth_core.ui.shared.polling import poll
@@ -71,6 +72,8 @@ def progress_row(
         st.rerun()
     left, right = st.columns([8, 1], vertical_alignment="center")
     text, share = job.progress()
+    if job.state == "queued" and (ahead := manager().ahead_of(job)):
+        text += f": {number_of(ahead, 'other run')} first (what is not needed can be cancelled on its page)"
     left.progress(min(max(share, 0.0), 1.0), text=f"{text} …")
     right.button(button, key=key, width="stretch", on_click=on_click, args=args)
 
