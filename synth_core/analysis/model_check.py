@@ -207,7 +207,7 @@ def _points(values: Array, discrete: bool) -> Array:
     """Where distribution functions are compared: at quantiles, at heaps, and just below these of what is continuous."""
     distinct, counts = np.unique(values, return_counts=True)
     heaps = distinct[counts >= HEAP * len(values)]
-    before = heaps - 1.0 if discrete else np.nextafter(heaps, -np.inf)
+    before = np.maximum(heaps - 1.0, distinct[0]) if discrete else np.nextafter(heaps, -np.inf)
     return np.unique(np.concatenate([np.quantile(values, np.linspace(0.002, 0.998, POINTS)), heaps, before]))
 
 

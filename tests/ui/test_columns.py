@@ -1,6 +1,7 @@
 """The page Data as one table: roles, proposals of a new table, what is next, in one state."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -314,6 +315,8 @@ def test_a_single_variable_keeps_its_rules_as_whole_records(monkeypatch):
     now = app.session_state["now"]
     assert [(b.name, b.missing, b.share) for b in now.choices.whole] == [("income", (), None)]
     assert now.settings().rules == (rule,)
+    shared = now.choices.model_copy(update={"blocks": (replace(now.choices.whole[0], share=0.3),)})
+    assert shared.by_rules(now.table).whole[0].share is None  # the others are gone: all of ε is its own
     row = app.session_state["rows"][0]
     assert (row["may_be_missing"], row["share"], row["model"]) == (True, None, "Two-part regression")
     said = [each.value.replace("\\", "").replace("\u2060", "") for each in app.caption]

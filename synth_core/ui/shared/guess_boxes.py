@@ -32,6 +32,8 @@ def guess_boxes() -> None:
         LOW if not choices.whole else f"Half of all values of {session.plain(chosen.outcome)} lie between"
     )
     about = "From general knowledge, never by looking at the table; in the unit of the variable."
+    # Above both boxes: over one of two on the left of Compare it was broken within a name.
+    st.caption(low_label, help=about + (" Zeros do not count here." if zeros else ""))
     for place, label, key, value in zip(
         st.columns(2, vertical_alignment="bottom"),
         (low_label, HIGH),
@@ -46,7 +48,7 @@ def guess_boxes() -> None:
             value,
             key=key,
             format="%.12g",
-            help=about + (" Zeros do not count here." if zeros else ""),
+            label_visibility="collapsed",
             placeholder="none",  # beside another one on the left of Compare there is no room for more
             on_change=session.attempt,
             args=(PLACE, _take, low, high),
