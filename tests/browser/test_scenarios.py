@@ -49,7 +49,7 @@ def test_a_rule_and_two_scenarios(new_page):
     settled(page)
     expect(page.locator(".board .words").first).to_contain_text(
         re.compile(
-            r"an intruder's suspicion of 1 % rises to \d+ % \(of a value changed, not withheld, the largest found is ε = "
+            r"suspicion of 1 % rises to \d+ % \(of a value changed, not withheld, the largest found is ε = "
         )
     )
     open_panel(page, "Rule")

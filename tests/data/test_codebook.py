@@ -17,6 +17,7 @@ from synth_core.data.outcome import numeric_outcome
 from synth_core.data.readers import ReadOptions
 from synth_core.data.table import declared_again, read_table
 from synth_core.errors import InputError
+from tests.support.marks import slow_but
 
 
 def declared(*entries):
@@ -196,7 +197,9 @@ WORDS = st.text(st.characters(codec="utf-8", categories=("L", "N", "P")), min_si
     codes=st.lists(st.from_regex(r"[0-9]{1,3}", fullmatch=True), min_size=3, max_size=3),
     there=st.lists(st.booleans(), min_size=36, max_size=36),
 )
-@pytest.mark.parametrize("kind", ["csv", "tsv", "xlsx", "parquet", "sav", "zsav", "dta", "xpt"])
+@pytest.mark.parametrize(
+    "kind", slow_but(["csv", "dta"], ["csv", "tsv", "xlsx", "parquet", "sav", "zsav", "dta", "xpt"])
+)
 def test_what_a_codebook_declares_is_read_back_from_every_format(
     kind, texts, numbers, decimals, codes, there, tmp_path_factory
 ):
