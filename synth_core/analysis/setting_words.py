@@ -7,10 +7,11 @@ from typing import Any
 from synth_core.analysis.settings import Settings
 from synth_core.mechanisms.catalogue import DECLARED_FOR_A_TABLE, Mechanism, find_mechanism
 
+# Of measured synthesis.
 POSTERIORS = {
     "refits": "refits to the tables with more noise (fast)",
     "exact": "exact posterior (Stan)",
-}  # of measured synthesis
+}
 FROM_TO = ("bounds", "risk_span")  # pairs whose first is the smaller
 
 

@@ -84,9 +84,8 @@ def _sensitive(column: Column, ready: Readiness, fits: dict[str, Fit]) -> None:
             "sensitive variable.",
             icon=":material/badge:",
         )
-    if (
-        browser.choices.settings.model not in OF_KINDS.values()
-    ):  # advice is on numbers; a kind is a category's model
+    # Advice is on numbers: the kind of a category says its model.
+    if browser.choices.settings.model not in OF_KINDS.values():
         with st.expander(
             "Which model? A proposal, with its reasons",
             expanded=name in ready.problems or name in ready.seen,

@@ -63,9 +63,8 @@ def choose_table(plan: Plan) -> None:
         "A table", [ending.lstrip(".") for ending in SUFFIXES], key="release_table", on_change=_take_file
     )
     upload, now = held(st.session_state.get("release_table")), release_job.state().table
-    if upload is not None and (
-        now is None or upload_of("release_table", now) is None
-    ):  # refused, or another came
+    # It was refused, or another table came.
+    if upload is not None and (now is None or upload_of("release_table", now) is None):
         st.button(f"Take {plain(upload.name)}", on_click=_take_file)
     if plan.tuned_on.kind != "confidential":
         with st.expander("The table in use"):

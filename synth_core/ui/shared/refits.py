@@ -50,8 +50,9 @@ def _running(jobs: list[Job], end: float) -> None:
     text, share = min((job.progress() for job in open_jobs), key=lambda pair: pair[1])
     done = f"{len(jobs) - len(open_jobs)} of {len(jobs)} done; " if len(jobs) > 2 else ""
     seen = any(str(key).startswith("shown_") for key in st.session_state)
-    left_words = seconds_left(end)
-    words = f"Refitting: {done}{text}.{f' {left_words.capitalize()} in all.' if left_words else ''}"
+    time_left = seconds_left(end)
+    words = f"Refitting: {done}{text}."
+    words += f" {time_left.capitalize()} in all." if time_left else ""
     words += " What is pale below is older." if seen else ""
     bar = left.progress(min(max(share, 0.0), 1.0), text=words)
     if right.button("Cancel", key="cancel_jobs", width="stretch"):

@@ -73,7 +73,7 @@ def progress_row(
     left, right = st.columns([8, 1], vertical_alignment="center")
     text, share = job.progress()
     if job.state == "queued" and (ahead := manager().ahead_of(job)):
-        text += f": {number_of(ahead, 'other run')} first (what is not needed can be cancelled on its page)"
+        text += f": {number_of(ahead, 'other run')} first (yours can be cancelled on their pages)"
     left.progress(min(max(share, 0.0), 1.0), text=f"{text} …")
     right.button(button, key=key, width="stretch", on_click=on_click, args=args)
 
