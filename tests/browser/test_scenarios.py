@@ -48,9 +48,7 @@ def test_a_rule_and_two_scenarios(new_page):
     first = painted(page)
     settled(page)
     expect(page.locator(".board .words").first).to_contain_text(
-        re.compile(
-            r"suspicion of 1 % rises to \d+ % \(of a value changed, not withheld, the largest found is ε = "
-        )
+        re.compile(r"an intruder's suspicion of 1 % rises to \d+ % \(ε = ")
     )
     open_panel(page, "Rule")
     fill(page, "ε of all data sets together, at most", "5", "textbox")

@@ -97,3 +97,13 @@ def test_runs_that_others_were_asked_for_beside_are_a_new_batch(monkeypatch):
     now[0] = 2090  # a is done 10 s after the compiler
     assert expected.expected_end("others", seconds, ["b"], 2, before=0.0) == 2090 + 30
     assert expected.seconds_left(2090) == "" and expected.seconds_left(2125.2) == "about 35 s left"
+
+
+def test_models_that_are_not_compiled_yet_say_how_long_that_takes(monkeypatch):
+    """An own program has no file in stan/, and the page broke where its time was asked for."""
+    monkeypatch.setattr(expected, "is_compiled", lambda program: program == "lognormal.stan")
+    assert expected.compiling_seconds(["lognormal", "own"]) == 0
+    assert (
+        expected.compiling_seconds(["ordered", "lognormal", "bracketed", "beta"])
+        == 2 * expected.COMPILE_SECONDS
+    )

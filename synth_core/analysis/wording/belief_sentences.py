@@ -161,6 +161,6 @@ def suspicion(
     held = "; that the weights of others move with it is not counted" if weights == "held" else ""
     found = after.removeprefix("at most ")  # of a search, which gives no bound
     return (
-        f"In this table {suspected} {found} (of a value changed, not withheld, the largest found{each} is "
-        f"ε = {epsilon_number(replaced)}){held}; not promised for another table."
+        f"In this table {suspected} {found} (ε = {epsilon_number(replaced)}, the largest found for a changed "
+        f"value{each}){held}; not promised for another table."
     )

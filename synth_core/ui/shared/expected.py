@@ -80,8 +80,8 @@ def long_run(subject: Subject, settings: Settings, mechanism: str) -> str:
 
 
 def compiling_seconds(models: Iterable[str]) -> float:
-    """About how long the Stan programs of models compile before a fit can begin; 0 where they are."""
-    programs = {family(model).program for model in models if family(model).estimated}
+    """About how long the Stan programs of models compile before a fit can begin; 0 where they are, and of one's own."""
+    programs = {getattr(family(model), "program", "") for model in models} - {""}
     return COMPILE_SECONDS * sum(not is_compiled(each) for each in programs)
 
 

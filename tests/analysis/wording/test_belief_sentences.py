@@ -71,7 +71,7 @@ def test_a_local_figure_names_the_table_the_epsilon_and_what_it_leaves_out(key):
     text = suspicion(guarantees()[key], 23.54, 2.8, weights="held")
     assert text.startswith("In this table")
     assert "rises to 15 % (" in text and "at most" not in text  # a search finds no bound
-    assert "of a value changed, not withheld, the largest found is ε = 2.8" in text
+    assert "ε = 2.8, the largest found for a changed value" in text
     assert "23.5" not in text  # of withholding: the odds do not follow from it
     assert "not counted" in text
     assert "not counted" not in suspicion(guarantees()[key], 23.54, 2.8)
