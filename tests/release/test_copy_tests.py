@@ -5,6 +5,7 @@ import pytest
 from scipy import special, stats
 
 from synth_core.release.output.copy_tests import copy_tests
+from tests.support.marks import slow_but
 
 N = 4_000
 
@@ -58,7 +59,7 @@ def occupations(rng, design):
 
 VARIABLES = {"categories": (categories, 1.0), "counts": (counts, 1.0), "hundreds": (hundreds, 100.0)}
 VARIABLES |= {"grades": (grades, 1.0), "occupations": (occupations, 1.0)}
-EACH = [pytest.param(name, marks=[] if name == "numbers" else [pytest.mark.slow]) for name in VARIABLES]
+EACH = slow_but(["numbers"], VARIABLES)
 
 
 def own_values(variable, seed, handed_over=0.0):

@@ -50,6 +50,7 @@ from synth_core.release.state import private_directory
 from synth_core.system.cache import Cache
 from synth_core.system.number_text import exact
 from tests.conftest import PYTHON, ROOT
+from tests.support.marks import slow_but
 
 pytestmark = pytest.mark.stan
 QUICK = {"draws": 1500, "warmup": 500, "chains": 1}
@@ -519,9 +520,7 @@ def test_the_histogram_is_released_once_with_one_noise(store, state):
     assert Ledger().balance("series").spent == 16.0
 
 
-@pytest.mark.parametrize(
-    "error", [InputError, *(pytest.param(each, marks=pytest.mark.slow) for each in (FitError, MemoryError))]
-)
+@pytest.mark.parametrize("error", slow_but([InputError], [InputError, FitError, MemoryError]))
 def test_whatever_fails_after_a_draw_stays_charged_and_is_the_same_draw_again(
     store, state, monkeypatch, error
 ):

@@ -85,15 +85,16 @@ def test_runs_that_others_were_asked_for_beside_are_a_new_batch(monkeypatch):
     assert expected.expected_end("runs", seconds, ["a", "b", "c"], 2) == 1030  # 60 s by two at once
     now[0] = 1040
     assert expected.expected_end("runs", seconds, ["b", "c"], 2) == 1040 + 4 * 50  # a took four times as long
-    assert expected.expected_end("runs", seconds, ["c", "d"], 2) == 1040 + 35  # d is new
+    assert (
+        expected.expected_end("runs", seconds, ["c", "d"], 2) == 1040 + 50
+    )  # d is new, and one task: it alone takes as long
     now[0] = 1050
     assert expected.expected_end("runs", seconds, ["d"], 2) == 1050 + 50
     now[0] = 2000  # "about 17 min left": what was done was asked for again, after a walk over other pages
-    assert expected.expected_end("runs", seconds, ["c", "d"], 2) == 2000 + 35
+    assert expected.expected_end("runs", seconds, ["c", "d"], 2) == 2000 + 50
     assert expected.expected_end("runs", {}, ["c", "d"], 2) == 2000  # nothing is known
-    assert (
-        expected.expected_end("others", seconds, ["a", "b"], 2, before=80.0) == 2000 + 80 + 20
-    )  # compiled first
+    end = expected.expected_end("others", seconds, ["a", "b"], 2, before=80.0)
+    assert end == 2000 + 80 + 30  # compiled first
     now[0] = 2090  # a is done 10 s after the compiler
     assert expected.expected_end("others", seconds, ["b"], 2, before=0.0) == 2090 + 30
     assert expected.seconds_left(2090) == "" and expected.seconds_left(2125.2) == "about 35 s left"

@@ -7,7 +7,7 @@ move it, so the same point is never planned twice.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -169,6 +169,17 @@ def duration(seconds: float) -> str:
         if seconds < size * limit:
             return f"{max(1, round(seconds / size))} {unit}"
     return f"{seconds / 86400:,.0f} days"
+
+
+def together(seconds: Collection[float], at_once: int) -> float:
+    """How long tasks take that run so many at once: no less than the longest of them.
+
+    Examples
+    --------
+    >>> together([90, 90, 7200], 2), together([10, 10, 10, 10], 2), together([], 2)
+    (7200, 20.0, 0)
+    """
+    return max(*seconds, sum(seconds) / at_once) if seconds else 0
 
 
 def time_words(models: Iterable[str], seconds: float) -> str:

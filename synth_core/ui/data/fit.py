@@ -171,7 +171,6 @@ def ask() -> None:
     for each in _settings(browser):
         st.session_state.setdefault(ASKED, set()).add(_described(browser, *each).key)
     found = fits()
-    st.session_state.pop(BATCH, None)
     manager().forget(_owner(), [each.job for each in found if each.job is not None])
 
 

@@ -12,7 +12,7 @@ from synth_core.errors import InputError
 from synth_core.experiments.explore.measures import Target
 from synth_core.experiments.explore.point import runs_of_point
 from synth_core.experiments.explore.records_point import measured_words
-from synth_core.experiments.explore.sweep import duration
+from synth_core.experiments.explore.sweep import duration, together
 from synth_core.experiments.explore.targets import EpsilonTarget
 from synth_core.experiments.explore.tuning import expected_fits, variants_for
 from synth_core.jobs.task import Task, TaskInput
@@ -217,7 +217,7 @@ def time_of_search(asked: MapRequest, wanted: Target | EpsilonTarget) -> str:
     searches = {m: len(variants_for(m, asked.settings, asked.sweeps)) for m in asked.mechanisms}
     runs = {m: expected_fits(find_mechanism(m), asked.settings, wanted, runs_of_point) for m in searches}
     alone = {m: count * runs[m] * once.seconds[m] for m, count in searches.items()}
-    seconds = sum(alone.values()) / min(manager().n_lanes, len(searches))
+    seconds = together(alone.values(), manager().n_lanes)  # each search is one task
     words = once.words(seconds)
     if seconds < LONG_SECONDS or len(alone) < 2 or not once.told:
         return words

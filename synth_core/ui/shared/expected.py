@@ -11,7 +11,7 @@ import streamlit as st
 from synth_core.analysis.settings import Settings
 from synth_core.engine.toolchain import is_compiled
 from synth_core.errors import InputError
-from synth_core.experiments.explore.sweep import duration
+from synth_core.experiments.explore.sweep import duration, together
 from synth_core.jobs.stored_summaries import stored_summary
 from synth_core.models import family
 from synth_core.system.cache import results_cache
@@ -108,11 +108,11 @@ def expected_end(
     if not waiting <= known:  # others were asked for, or some again: what is done tells nothing of these
         began, batch = now + before, waiting
     st.session_state[place] = began, batch, waiting
-    left, done = (sum(seconds[key] for key in keys if key in seconds) for keys in (waiting, batch - waiting))
-    usual = 1.0 / max(1, min(at_once, len(waiting)))
-    if not done:
-        return began + left * usual
-    return now + left * max(usual, (now - began) / done)
+    left, done = ([seconds[key] for key in keys if key in seconds] for keys in (waiting, batch - waiting))
+    usual = together(left, at_once)
+    if not sum(done):
+        return began + usual
+    return now + max(usual, sum(left) * (now - began) / sum(done))
 
 
 def seconds_left(end: float) -> str:

@@ -150,8 +150,7 @@ def show(
     # As high as a bar of progress, so that nothing jumps; why something failed may take more lines.
     failed = any(job.state == "failed" for job in jobs) and not pending
     with st.container(height="content" if failed else 54, border=False, key="fits_status"):
-        name = "" if beside is None else beside.name
-        _status(jobs, beside_jobs, picture, subject, subject.settings(settings), name)
+        _status(jobs, beside_jobs, picture, subject, settings, "" if beside is None else beside.name)
     missing = picture.missing
     if last is not None and not (picture.complete and finished) and not brings_news(jobs, last):
         picture, settings = last_picture(last), last.settings
@@ -202,16 +201,7 @@ def _status(
     if not waiting:
         st.session_state.pop(BATCH, None)
     if waiting:
-        seconds = _seconds(jobs, subject, settings) | {job.key: job.task.expected_seconds for job in others}
-        sampled = any(find_mechanism(job.task.mechanism).likelihood.samples for job in everything)
-        models = [block.model for block in subject.blocks] or [settings.model]
-        before = compiling_seconds(models) if sampled else 0.0
-        poll(
-            _running,
-            POLL_SECONDS,
-            everything,
-            expected_end(BATCH, seconds, waiting, manager().n_lanes, before),
-        )
+        poll(_running, POLL_SECONDS, everything, _end(jobs, others, waiting, subject, settings))
     elif any(job.state == "cancelled" for job in everything):
         left, right = st.columns([8, 1], vertical_alignment="center")
         left.info("Cancelled. What is pale below is older.", icon=":material/cancel:")
@@ -230,10 +220,18 @@ def _status(
         st.markdown(subject.caption(picture.summaries[0]))
 
 
-def _seconds(jobs: list[Job], subject: Subject, settings: Settings) -> dict[str, float]:
-    """About how long each job takes, by its key."""
+def _end(
+    jobs: list[Job], others: list[Job], waiting: list[str], subject: Subject, settings: Settings
+) -> float:
+    """When all of them are done, about, as `expected_end` tells it; `waiting` are the keys of those that are not."""
+    seconds = {job.key: job.task.expected_seconds for job in others}
     expected = expected_runs(subject, settings, [job.task.mechanism for job in jobs])
-    return {job.key: expected.seconds[job.task.mechanism] for job in jobs} if expected.told else {}
+    if expected.told:
+        seconds |= {job.key: expected.seconds[job.task.mechanism] for job in jobs}
+    sampled = any(find_mechanism(job.task.mechanism).likelihood.samples for job in [*jobs, *others])
+    models = [block.model for block in subject.blocks] or [settings.model]
+    before = compiling_seconds(models) if sampled else 0.0
+    return expected_end(BATCH, seconds, waiting, manager().n_lanes, before)
 
 
 def _why_failed(jobs: list[Job], others: list[Job], beside: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from synth_core.analysis.settings import Settings
 from synth_core.data.declared import declared_rules
 from synth_core.data.table import Table
+from synth_core.experiments.explore.sweep import together
 from synth_core.jobs.job import Job
 from synth_core.jobs.task import Task
 from synth_core.mechanisms.guarantees import WeightsFrom
@@ -82,13 +83,13 @@ class BackgroundRun:
             seconds = job.task.seconds_of(job.answer)
             if seconds is not None:
                 took[job.task.mechanism].append(seconds)
-        total = 0.0
+        left = []
         for job in self.having("queued", "running"):
             mechanism = job.task.mechanism
             known = took[mechanism]
             expected = self.expected.get(mechanism, job.task.expected_seconds)
-            total += sum(known) / len(known) if known else expected
-        return total / max(lanes, 1)
+            left.append(sum(known) / len(known) if known else expected)
+        return together(left, lanes)
 
 
 @dataclass(frozen=True)
