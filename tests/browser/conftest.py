@@ -26,6 +26,7 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--font-render-hinting=none",  # letters as wide as where they are seen
 ]
 CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
 
@@ -203,6 +204,12 @@ def settled(page):
         timeout=60_000,
     )
     page.wait_for_timeout(100)
+
+
+def resize(page, width, height):
+    """Make the window's view another size, in full screen too, where not every Chromium lets go of its window."""
+    measures = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    page.context.new_cdp_session(page).send("Emulation.setDeviceMetricsOverride", measures)
 
 
 def follow(page, name):

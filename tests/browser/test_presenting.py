@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import painted, settled
+from tests.browser.conftest import painted, resize, settled
 from tests.browser.test_accessibility import grave
 from tests.browser.test_scenarios import pinned_then_moved
 
@@ -37,7 +37,7 @@ def test_scenarios_are_stepped_through_on_a_projector(new_page):
     page.keyboard.press("ArrowUp")
     presented(page, "Synthetic inc", ["Accuracy: mean and percentiles"])
     for width, height in ((1920, 1080), (1280, 720)):
-        page.set_viewport_size({"width": width, "height": height})
+        resize(page, width, height)
         page.wait_for_timeout(300)
         assert page.evaluate(SMALL) == []
     assert grave(page) == []
@@ -76,7 +76,7 @@ def test_on_a_phone_the_figures_stand_below_each_other(new_page):
     page = new_page()
     pinned_then_moved(page)
     settled(page)
-    page.set_viewport_size({"width": 390, "height": 844})
+    resize(page, 390, 844)
     status = page.locator(".st-key-fits_status")  # all of its lines have room, as many as whole records need
     status.evaluate("e => e.querySelector('p').append(' of whole records'.repeat(9))")
     boxes = [each.bounding_box() for each in (status.locator("p"), status)]
@@ -103,7 +103,7 @@ def test_rows_without_room_lose_their_sentences_and_no_line_is_cut(new_page):
     # Of a row with a hint too: rows that failed kept whole paragraphs, and the one that was chosen had lost its own.
     hint = "e => e.insertAdjacentHTML('afterend', '<tr><td class=\"problem\">a hint</td></tr>')"
     page.locator(".board tr.words").first.evaluate(hint)
-    page.set_viewport_size({"width": 1280, "height": 720})
+    resize(page, 1280, 720)
     expect(page.locator(".board.presenting .sentence:visible")).to_have_count(0)
     fits = "() => { const e = document.querySelector('.board .top'); return e.scrollHeight <= e.clientHeight + 1; }"
     assert page.evaluate(fits)
