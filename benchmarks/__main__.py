@@ -11,6 +11,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import argparse  # noqa: E402
 import statistics  # noqa: E402
 import time  # noqa: E402
+from collections.abc import Sequence  # noqa: E402
 
 from benchmarks import baseline, models, paths, slow_models  # noqa: E402
 from benchmarks.app_million import app_million  # noqa: E402
@@ -69,14 +70,14 @@ def cells(line: Line, change: str) -> str:
     return f"| {line.path} | {seconds} | {used} | {ratio} | {floor} | {memory} | {note} |"
 
 
-def main() -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help=f"of {', '.join(BENCHMARKS)}")
     parser.add_argument(
         "--tiny", action="store_true", help="run each path once at the smallest size, measure nothing"
     )
     parser.add_argument("--write-baseline", action="store_true", help="compare later runs with this one")
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     if args.tiny:
         if args.write_baseline:
             parser.error("the tiny size measures nothing: no baseline")

@@ -24,6 +24,7 @@ def ask(page, runs):
     page.get_by_role("button", name="Run the audit").click()
 
 
+@pytest.mark.long
 def test_an_audit_runs_is_stopped_continued_and_saved(new_page):
     page = new_page("/data")
     use_beta(page, 80)

@@ -123,6 +123,7 @@ def test_zoom_is_kept_while_values_change_and_the_slider_follows_a_typed_number(
     expect(slider(page)).to_have_value("0.5")
 
 
+@pytest.mark.long
 def test_a_file_can_be_fetched_while_refits_run(new_page):
     """A file that is made anew keeps its address until the button has another: none is answered with 404."""
     page = new_page()
@@ -181,6 +182,7 @@ def test_browsers_do_not_see_each_others_tables(new_page, tmp_path):
     expect(first.get_by_text("mine.csv (CONFIDENTIAL)")).to_be_visible()
 
 
+@pytest.mark.long
 def test_bad_files_are_refused_in_words_and_the_app_goes_on(new_page, tmp_path):
     page = new_page("/data")
     for name, content, message in (

@@ -47,6 +47,7 @@ def test_a_lone_text_is_proposed_and_a_number_is_typed(new_page):
     page.get_by_text("40 complete rows of 60").wait_for()
 
 
+@pytest.mark.long
 def test_a_sheet_is_chosen_by_its_name(new_page):
     stream = io.BytesIO()
     with pd.ExcelWriter(stream) as writer:
@@ -65,6 +66,7 @@ def test_a_sheet_is_chosen_by_its_name(new_page):
     settled(page)
 
 
+@pytest.mark.long
 def test_how_one_file_was_read_does_not_count_for_the_next(new_page):
     page = new_page("/data")
     upload(page, csv(PAY))

@@ -106,6 +106,7 @@ def test_a_map_fills_a_target_is_reached_and_a_point_goes_to_compare(new_page):
     assert dots(page).count() >= 10
 
 
+@pytest.mark.long
 def test_bad_settings_are_said_and_a_stopped_map_goes_on(new_page):
     page = new_page("/data")
     explore_beta(page)
@@ -139,6 +140,7 @@ def added_beside_the_map(page, button):
     return page.locator('[data-figure="map"] .legend3')
 
 
+@pytest.mark.long
 def test_other_synthesizers_stand_beside_the_map(new_page):
     """Histograms and a sample at the epsilons of the strict frontier; they are no answer and cannot be picked."""
     page = new_page("/data")

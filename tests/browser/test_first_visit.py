@@ -69,6 +69,7 @@ def start_demo(page):
     page.keyboard.press("Escape")
 
 
+@pytest.mark.long
 def test_the_demonstration_is_announced_on_every_page_until_another_table_comes(new_page):
     page = new_page()
     painted(page)
@@ -82,6 +83,7 @@ def test_the_demonstration_is_announced_on_every_page_until_another_table_comes(
     page.get_by_text(NOTICE).wait_for(state="detached")
 
 
+@pytest.mark.long
 def test_the_end_of_the_demonstration_brings_the_table_back(new_page, tmp_path):
     """It left the simulated table in use once, and the analyst's own was lost."""
     page = new_page("/data")

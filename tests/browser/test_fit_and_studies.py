@@ -24,6 +24,7 @@ def test_model_check_by_category_and_prior_sensitivity(new_page):
     assert painted(page) == first  # the figures stayed
 
 
+@pytest.mark.long
 def test_a_study_of_databases_like_mine(new_page):
     page = new_page("/data")
     compare_beta(page, 200)

@@ -69,6 +69,7 @@ def test_mechanisms_are_added_sorted_explained_and_inspected(new_page):
     assert float(found[3]["epsilon"]) == 5.0
 
 
+@pytest.mark.long
 def test_a_diamond_opens_its_record_and_a_range_or_a_point_that_no_paper_names_can_be_chosen(new_page):
     page = new_page("/data")
     compare_beta(page)
@@ -128,6 +129,7 @@ def test_a_histogram_without_bounds_says_so_and_the_others_stay(new_page):
     expect(page.locator(".board")).not_to_contain_class("stale")
 
 
+@pytest.mark.long
 def test_a_risk_map_frozen_on_another_table(new_page):
     page = new_page("/data")
     settled(page)

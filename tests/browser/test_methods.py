@@ -31,6 +31,7 @@ def test_formulas_are_set(new_page):
     assert max(page.evaluate(ends)) <= 390
 
 
+@pytest.mark.long
 def test_it_is_found_in_the_navigation_and_its_contents_lead_on(new_page):
     """And the offer of the tour covers no page of the list."""
     page = new_page()

@@ -11,6 +11,7 @@ from tests.browser.conftest import confirm_charge, follow, make_plan, painted, p
 pytestmark = [pytest.mark.browser]
 
 
+@pytest.mark.long
 def test_two_data_sets_more_of_a_release_are_not_charged(new_page):
     page = new_page("/data")
     settled(page)

@@ -107,6 +107,7 @@ def at_rest(page):
         painted(page)
 
 
+@pytest.mark.long
 def test_names_are_only_text_in_figures_by_category(new_page, tmp_path):
     page = new_page("/data")
     use_nasty_table(page, tmp_path)

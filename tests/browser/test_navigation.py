@@ -23,6 +23,7 @@ def header(page):
     return page.locator(".st-key-header p").first
 
 
+@pytest.mark.long
 def test_old_addresses_lead_to_where_it_stands_now(new_page):
     page = new_page()
     base = page.url.rstrip("/")
@@ -91,6 +92,7 @@ def test_the_way_to_my_own_table(new_page):
     expect(page.get_by_role("tab", name="Your file")).to_have_attribute("aria-selected", "true")
 
 
+@pytest.mark.long
 def test_settings_of_the_table_before_are_said_and_can_be_left(new_page, tmp_path):
     page = new_page()
     version = painted(page)

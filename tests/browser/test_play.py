@@ -23,6 +23,7 @@ def epsilon(page):
     return page.locator(".board td.epsilon").nth(1)
 
 
+@pytest.mark.long
 def test_a_setting_is_played_and_comes_back_also_where_the_page_is_left(new_page):
     page = new_page()
     painted(page)

@@ -48,6 +48,7 @@ def test_what_the_record_inspector_asks_for_is_not_cut(new_page):
     assert page.get_by_role("spinbutton", name="Record inspector").evaluate(room) >= 0
 
 
+@pytest.mark.long
 def test_names_from_a_file_are_only_names(new_page, tmp_path):
     """new_page fails on any request that leaves the server."""
     page = new_page("/data")
@@ -103,6 +104,7 @@ def test_an_upload_reaches_no_disk(new_page, server, tmp_path):
     assert not seen
 
 
+@pytest.mark.long
 def test_a_table_that_is_long_in_reading_comes_with_its_own_columns(new_page, tmp_path):
     """The widgets of the old table were sent with the next run once, and its columns were chosen in the new one."""
     page = new_page("/data")

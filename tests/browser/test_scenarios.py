@@ -84,6 +84,7 @@ def test_a_rule_and_two_scenarios(new_page):
     expect(page.locator(".board .verdict")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_a_switch_sets_the_controls_back_and_a_note_becomes_the_reason(new_page):
     page = new_page()
     pinned_then_moved(page)

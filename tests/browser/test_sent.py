@@ -31,6 +31,7 @@ def simulate(page, n):
     return painted(page)
 
 
+@pytest.mark.long
 def test_a_picture_is_as_large_for_many_records_as_for_few(watched):
     page, received = watched
     sizes = []
@@ -59,6 +60,7 @@ def test_a_picture_is_sent_once(watched):
     assert painted(page) == version
 
 
+@pytest.mark.long
 def test_a_browser_that_lost_the_picture_gets_it_again(watched):
     page, _ = watched
     version = simulate(page, 2_000)

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import follow, painted, pick, set_role, settled
+from tests.browser.conftest import follow, painted, pick, resize, set_role, settled
 from tests.browser.test_scenarios import close_panel, fill, open_panel, pin
 
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
@@ -82,7 +82,7 @@ def decided_and_presented(page):
     expect(page.locator(".stage-note")).to_contain_text("Rule: ")
     page.keyboard.press("ArrowRight")
     expect(page.locator(".stage-title")).to_have_text("Synthetic inc, marr")
-    page.set_viewport_size({"width": 1920, "height": 1080})
+    resize(page, 1920, 1080)
     found = []
     for _ in range(4):  # the first time that each is seen
         page.keyboard.press("ArrowDown")
@@ -114,6 +114,7 @@ def with_marriage(new_page):
     return page
 
 
+@pytest.mark.long
 def test_brackets_of_income_and_marital_status_around_noisy_counts(new_page):
     """A number by its brackets: refused in words, then declared; both variables anchored at noisy counts."""
     page = new_page()
@@ -140,6 +141,7 @@ def test_brackets_of_income_and_marital_status_around_noisy_counts(new_page):
     expect(page.get_by_text("Ready: 9,275 complete rows")).to_be_visible()
 
 
+@pytest.mark.long
 def test_epsilon_is_divided_by_what_is_asked_of_each_variable(new_page):
     """Asked below the pictures of whole records, looked for in the background, and cancelled."""
     page = with_marriage(new_page)

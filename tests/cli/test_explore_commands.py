@@ -81,7 +81,7 @@ def test_bad_input_of_rivals_beside_a_map(capsys, more, words):
     assert words in err.splitlines()[-1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_tune_json_and_table(capsys):
     asked = ["tune", *SMALL, "--mechanism", "histogram", "--target"]
     status, out, _ = run(

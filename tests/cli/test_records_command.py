@@ -105,8 +105,8 @@ def test_what_cannot_be_is_said_in_one_line(arguments, match, file, capsys):
     assert match in line
 
 
-@pytest.mark.slow
 @pytest.mark.stan
+@pytest.mark.long
 def test_tuning_of_blocks_divides_epsilon_and_reaches_every_variable(file, capsys, monkeypatch):
     """Few settings and coarse ones are tried: tests/experiments/test_tuning.py searches finely, for one variable."""
     monkeypatch.setattr(tuning, "GRID_STEPS", 4)

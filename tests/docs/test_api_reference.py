@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import ROOT
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_reference_is_built_without_warnings(tmp_path):
     shown = subprocess.run(
         ["make", "--dry-run", "--no-print-directory", "docs"],

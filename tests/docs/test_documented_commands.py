@@ -44,8 +44,8 @@ ELSEWHERE = {
     "docs/develop/extending.md": "tests/docs/test_extending.py runs them, on a copy of the project with the examples"
 }
 SLOW = [r"synth_core (compare|study|map|tune|apply|audit|check-program)\b"]
-# Of a minute or two, each a study or a search with tests of its own.
-LONG = [r"study (censor|ppm)-", r"--divide\b", r"check-program"]
+# Of half a minute and more, each a study or a search with tests of its own.
+LONG = [r"synth_core study\b", r"--(divide|sweep)\b", r"check-program"]
 LINKED = (
     "synth_core",
     "stan",

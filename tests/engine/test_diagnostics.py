@@ -43,7 +43,7 @@ def chains_of(n_quantities, seed, apart=0.0, n_chains=2):
     return diagnose(np.concatenate([np.zeros((1000, n_chains, 1)), found], axis=2), columns, ("x",))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_chains_that_agree_are_seldom_marked_and_those_that_do_not_are():
     """Of 150 quantities: at 1.01 some 3 of 20 such fits would be; one in a hundred is meant to be, or fewer."""
     agreeing = [chains_of(150, seed) for seed in range(20)]

@@ -400,7 +400,7 @@ def test_statistics_of_synthetic_tables_against_numpy(rng):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_at_two_thousand_records_censoring_with_weights_from_the_table_exceeds_its_epsilon():
     """The smallest value is 1e-12; an audit at n = 150 saw nothing."""
     values = {"outcome": "x", "model": "beta", "bounds": (0.0, 1.0), "epsilon": 2.0, "draws": 1_000}

@@ -76,7 +76,7 @@ def clusters(rng, n_units):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("weight", [None, pytest.param("w", marks=pytest.mark.long)])
 def test_variances_between_units_against_simulation(weight):
     """400 samples of 200 units: variances are those of the estimates, within the error of a variance (4 of them).
 
@@ -447,7 +447,7 @@ def households(n=600):
 
 
 @pytest.mark.stan
-@pytest.mark.slow
+@pytest.mark.long
 def test_intervals_of_measured_records_hold_by_u_plus_b():
     """R = 20 with 3 data sets each: coverage of 0.95 has an error of at most 0.05."""
     blocks = (

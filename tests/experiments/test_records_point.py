@@ -189,7 +189,7 @@ def test_a_search_of_records_begins_at_an_epsilon_that_every_variable_can_be_fit
     assert advised == pytest.approx(analysis.least_epsilon, rel=0.01)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_search_of_measured_records_begins_where_each_part_may_be_fitted(cache, monkeypatch):
     """At 0.01 for a record with values that may be missing its parts had less than there is, and the search failed."""
     frame = people().frame

@@ -46,6 +46,7 @@ def test_loky(here, tmp_path):
 
 
 @pytest.mark.slow  # test_cluster compares whole studies by default
+@pytest.mark.long
 def test_dask(here, request):
     pytest.importorskip("distributed", reason="requirements-dask.txt is not installed")
     request.getfixturevalue("cluster").add_workers(2)

@@ -135,7 +135,7 @@ def test_a_stopped_study_goes_on(serial, tmp_path, monkeypatch):
     assert other.computed == 1  # another seed, other tables
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_killed_command_resumes(tmp_path):
     environment = os.environ | {"SYNTH_RESULTS_DIR": str(tmp_path / "results")}
     environment.pop("SYNTH_DASK_SCHEDULER", None)

@@ -56,7 +56,7 @@ def naive_share(analysis, scale, within, n=400):
     return met / n
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_least_epsilon_against_a_naive_fine_grid(cache):
     analysis = beta(cache)
     target = Target("ecdf_max", 0.15, 0.9)
@@ -285,7 +285,7 @@ def test_fits_that_failed_count_as_missing_the_target_in_the_interval_too(kept):
     assert _interval(check, target, Trial(0.5, 0.5, 75, 75))[1] == 1.0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_point_that_cannot_reach_its_target_makes_no_further_fit(cache):
     """Of a mechanism that measures noisy tables a search made all fits of each setting, however far it was off."""
     table = Table("people", pd.DataFrame({"pay": np.random.default_rng(1).lognormal(2, 0.4, 400)}))

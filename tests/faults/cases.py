@@ -487,16 +487,16 @@ CASES = [
     Case("app killed", "map", killed_app, by_hand=True),
     *(Case("results disk full", a, full_results(a), by_hand=a != "comparison") for a in WORK),
     *(
-        Case("working disk full", a, full_working(a), by_hand=a == "map")
+        Case("working disk full", a, full_working(a), by_hand=a != "comparison")
         for a in ("comparison", "map", "release")
     ),
     Case("state disk full", "release", full_state),
     *(Case("cache read-only", a, read_only(a), by_hand=a != "comparison") for a in WORK),
-    *(Case("cache entries corrupted", a, corrupt_entries(a), by_hand=a != "comparison") for a in WORK),
+    *(Case("cache entries corrupted", a, corrupt_entries(a), by_hand=True) for a in WORK),
     Case("runs.sqlite corrupted", "list of runs", corrupt_runs, True),
     Case("ledger.sqlite corrupted", "ledger", corrupt_ledger, True),
     Case("no toolchain", "comparison", no_toolchain),
-    Case("toolchain comes back", "comparison", toolchain_comes_back),
-    *(Case("two apps, one cache", a, two_apps(a), by_hand=a in ("map", "study")) for a in ACTIVITIES),
+    Case("toolchain comes back", "comparison", toolchain_comes_back, by_hand=True),
+    *(Case("two apps, one cache", a, two_apps(a), by_hand=a != "comparison") for a in ACTIVITIES),
     Case("app and command, one cache", "comparison", app_and_command),
 ]

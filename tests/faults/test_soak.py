@@ -8,6 +8,7 @@ from tests.faults.soak import Report, soak
 pytestmark = [pytest.mark.browser, pytest.mark.stan]
 
 
+@pytest.mark.long
 def test_random_use_leaves_nothing_behind():
     if CHROMIUM is None:
         pytest.skip("Chromium not found: random use not tried. sudo apt-get install -y chromium")

@@ -18,7 +18,7 @@ from tests.conftest import shared_file
 @pytest.mark.stan
 @pytest.mark.parametrize(
     ("zero_part", "components"),
-    [(False, 1), (False, 3), (True, 1), pytest.param(True, 3, marks=pytest.mark.long)],
+    [(False, 1), (True, 1), *(pytest.param(zeros, 3, marks=pytest.mark.long) for zeros in (False, True))],
 )
 def test_mechanisms_of_a_mixture(zero_part, components, cache, rng):
     predictors = ("z",) if components > 1 or zero_part else ()

@@ -190,7 +190,7 @@ def test_an_own_lognormal_at_a_public_table_has_the_target_of_clamped_sums(cache
     assert np.ptp(constants) < 1e-9
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_command_line_anchors_a_program_at_a_public_table(tmp_path, capsys):
     rng = np.random.default_rng(5)
     for name, n in (("public", 400), ("now", 300)):

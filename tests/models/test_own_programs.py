@@ -413,7 +413,7 @@ generated quantities {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("censor", [None, 1.5])
+@pytest.mark.parametrize("censor", [None, pytest.param(1.5, marks=pytest.mark.long)])
 def test_an_own_lognormal_is_the_built_in_one(rng, cache, censor):
     n = 400
     z = np.column_stack([np.ones(n), rng.normal(size=n)])

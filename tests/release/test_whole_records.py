@@ -57,7 +57,7 @@ def plan(kept):
     return make_plan(analysis, analysis.run("anchored"), DECISION)[0]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_single_variable_may_be_missing_as_one_block(kept, state):
     """Every row stays, and which cells are empty is drawn; without the block the rows leave, and the gate says so."""
     alone = Block("pay", "lognormal", {"unit": 10.0, "guess": (20.0, 0.5)}, missing=())

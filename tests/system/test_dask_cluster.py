@@ -81,7 +81,7 @@ def same(one, two):
         np.testing.assert_array_equal(values, two.measured[key], err_msg=str(key))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_killed_worker_costs_its_tasks_only(cluster, tmp_path):
     study = small(rows=400, draws=1000)
     expected = run_study(study, 6, 1, SerialBackend(), Cache(tmp_path / "serial"))
@@ -121,7 +121,7 @@ def _slow(task, check):
     return task
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_task_that_always_kills_its_worker_is_told(cluster):
     cluster.add_workers(1)
     with open_backend(None) as backend, pytest.raises(FitError, match=r"no workers|connection"):

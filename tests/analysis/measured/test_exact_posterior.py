@@ -62,8 +62,8 @@ def test_one_data_set_is_of_the_most_likely_parameters(tmp_path, chains):
     assert [laplace for laplace, _ in chains] == [True]
 
 
-@pytest.mark.slow
 @pytest.mark.stan
+@pytest.mark.long
 def test_stan_draws_whole_records(tmp_path):
     """At ε = 30 the shares of a pair are those of the records, to 2 points."""
     result = analysis(tmp_path, noise=SeededNoise(1), datasets=2, epsilon=30.0, **FEW).run("measured")
