@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from synth_core.analysis.any_analysis import AnyAnalysis
-from synth_core.analysis.records.blocks import Block
+from synth_core.analysis.records.blocks import Block, common_of, parts_of
 from synth_core.analysis.result_key import NOT_OF_ALL, result_key
 from synth_core.analysis.settings import Settings
 from synth_core.analysis.summary import ResultSummary
@@ -27,6 +27,7 @@ from synth_core.release.making.drawing import Request
 from synth_core.release.making.outcome import ReleaseOutcome
 from synth_core.release.plan.plan import Plan
 from synth_core.release.plan.planning import Decision
+from synth_core.system.cache import content_key
 from synth_core.system.entries import to_entry
 
 if TYPE_CHECKING:  # what answers are, and only workers need
@@ -49,11 +50,17 @@ class MechanismTask(Task[ResultSummary]):
 
     @cached_property
     def key(self) -> str:
-        """Of one variable that of the result, which is stored under it."""
-        if self.given.blocks:
-            return super().key
-        table, reference = self.given.fingerprints
-        return result_key(table, self.given.settings, find_mechanism(self.mechanism), reference)
+        """That of the result, of the settings that it depends on: a guess for one mechanism stops no other's fit."""
+        given, mechanism = self.given, find_mechanism(self.mechanism)
+        if not given.blocks:
+            table, reference = given.fingerprints
+            return result_key(table, given.settings, mechanism, reference)
+        parts = parts_of(given.blocks, common_of(given.settings))
+        return content_key(
+            task=type(self).__name__,
+            results=[result_key(given.identity, part.settings, mechanism, given.reference) for part in parts],
+            parts=[(part.share, part.of_missing, part.block.missing) for part in parts],
+        )
 
     def answer(self, analysis: AnyAnalysis[Any]) -> ResultSummary:
         """What a screen shows; what is known of single records is kept under the task's key."""

@@ -64,6 +64,23 @@ def asked(tmp_path_factory):
         )
 
 
+def test_what_one_mechanism_is_told_stops_no_fit_of_another():
+    """A guess, or ε, for noisy counts began every other fit on the page again."""
+
+    def key(mechanism, epsilon=8.0, share=0.4, **options):
+        sex, pay = BLOCKS
+        blocks = (replace(sex, share=share), replace(pay, options=pay.options | options))
+        settings = SETTINGS.model_copy(update={"epsilon": epsilon})
+        return MechanismTask(TaskInput.of(people(), settings, blocks=blocks), mechanism).key
+
+    for changed in ({"guess": (20.0, 0.5)}, {"epsilon": 2.0}):
+        assert key("weighted", **changed) == key("weighted")
+        assert key("anchored", **changed) != key("anchored")
+        assert key("measured", **changed) != key("measured")
+    for changed in ({"share": 0.5}, {"unit": 1.0}):
+        assert key("weighted", **changed) != key("weighted")
+
+
 def test_a_mechanism_and_what_is_known_of_each_record(asked):
     answer, whole = asked
     task = MechanismTask(given(EITHER), "weighted")
