@@ -97,7 +97,11 @@ def test_runs_that_others_were_asked_for_beside_are_a_new_batch(monkeypatch):
     assert end == 2000 + 80 + 30  # compiled first
     now[0] = 2090  # a is done 10 s after the compiler
     assert expected.expected_end("others", seconds, ["b"], 2, before=0.0) == 2090 + 30
-    assert expected.seconds_left(2090) == "" and expected.seconds_left(2125.2) == "about 35 s left"
+    assert expected.expected_end("unknown", {}, ["d"], 2) == 2090
+    now[0] = 2200
+    assert expected.expected_end("unknown", {}, ["d"], 2) == 2200  # and it is not late
+    left = {2200: "", 2235.2: "about 35 s left in all", 2196: "", 2190: "longer than expected"}
+    assert {end: expected.seconds_left(end) for end in left} == left  # it fell silent where it was late
 
 
 def test_models_that_are_not_compiled_yet_say_how_long_that_takes(monkeypatch):

@@ -191,7 +191,7 @@ def _progress(jobs: list[Job], total: int, end: float) -> None:
     bar, button = st.columns([8, 1], vertical_alignment="center")
     text, share = left[0].progress()
     done, seconds = total - len(left), seconds_left(end)
-    more = f" · {seconds} in all" if seconds else ""
+    more = f" · {seconds}" if seconds else ""
     bar.progress(
         min((done + min(max(share, 0.0), 1.0)) / total, 1.0),
         text=f"{done} of {total} fitted · {text} …{more}",

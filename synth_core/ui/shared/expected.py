@@ -111,11 +111,13 @@ def expected_end(
     left, done = ([seconds[key] for key in keys if key in seconds] for keys in (waiting, batch - waiting))
     usual = together(left, at_once)
     if not sum(done):
-        return began + usual
+        return began + usual if left else now  # where nothing is known, nothing is late
     return now + max(usual, sum(left) * (now - began) / sum(done))
 
 
 def seconds_left(end: float) -> str:
-    """What is left until `end`, in words; empty where that is short."""
+    """What is left until `end`, in words, or that it has passed; empty where either is short."""
     seconds = end - time.monotonic()
-    return f"about {duration(seconds)} left" if seconds > SHORT else ""
+    if seconds < -SHORT:
+        return "longer than expected"
+    return f"about {duration(seconds)} left in all" if seconds > SHORT else ""

@@ -52,7 +52,7 @@ def _running(jobs: list[Job], end: float) -> None:
     seen = any(str(key).startswith("shown_") for key in st.session_state)
     time_left = seconds_left(end)
     words = f"Refitting: {done}{text}."
-    words += f" {time_left.capitalize()} in all." if time_left else ""
+    words += f" {time_left.capitalize()}." if time_left else ""
     words += " What is pale below is older." if seen else ""
     bar = left.progress(min(max(share, 0.0), 1.0), text=words)
     if right.button("Cancel", key="cancel_jobs", width="stretch"):
