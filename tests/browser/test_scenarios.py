@@ -48,7 +48,7 @@ def test_a_rule_and_two_scenarios(new_page):
     first = painted(page)
     settled(page)
     expect(page.locator(".board .words").first).to_contain_text(
-        re.compile(r"an intruder's suspicion of 1 % rises to \d+ % \(ε = ")
+        re.compile(r"an intruder's suspicion of 1 % rises to \d+ %, the largest found for a changed value")
     )
     open_panel(page, "Rule")
     fill(page, "ε of all data sets together, at most", "5", "textbox")

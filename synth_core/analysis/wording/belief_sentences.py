@@ -160,7 +160,8 @@ def suspicion(
         return f"At {at}{each}, {given}, {risen}; not promised: {why}."
     held = "; that the weights of others move with it is not counted" if weights == "held" else ""
     found = after.removeprefix("at most ")  # of a search, which gives no bound
+    # Its ε is told elsewhere: beside that of the row, ten times as large, a second one was no sentence's to explain.
     return (
-        f"In this table {suspected} {found} (ε = {epsilon_number(replaced)}, the largest found for a changed "
-        f"value{each}){held}; not promised for another table."
+        f"In this table {suspected} {found}, the largest found for a changed value{each}{held}; not promised for "
+        f"another table."
     )
