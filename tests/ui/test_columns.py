@@ -17,7 +17,7 @@ from synth_core.data.table import Table, read_table
 from synth_core.errors import InputError
 from synth_core.mechanisms.catalogue import find_mechanism
 from synth_core.ui.data import columns, roles
-from synth_core.ui.state.choices import MAPPED, OPENING, USUAL_MECHANISMS
+from synth_core.ui.state.choices import MAPPED, USUAL_MECHANISMS
 from synth_core.ui.state.first_choices import first_choices
 
 N = 90
@@ -298,12 +298,11 @@ def test_a_kind_can_be_said_after_the_page_was_left(monkeypatch):
 def test_where_units_are_named_newcomers_mechanisms_are_those_of_records_and_none_is_refused():
     """Two of three rows said why they were refused, and nobody had chosen them."""
     used, chosen = table(), first_choices().opening(table())
-    for usual in (USUAL_MECHANISMS, OPENING):
-        named = roles.with_role(chosen.with_mechanisms(*usual), used, "hh", roles.UNIT)
-        assert named.settings.unit_column == "hh" and named.mechanisms == usual
-        assert named.explore.mechanisms == chosen.mechanisms  # what Compare opened with
-        for key in (*USUAL_MECHANISMS, *MAPPED):
-            assert "unit of several" not in refusal(find_mechanism(key), named.settings)
+    named = roles.with_role(chosen.with_mechanisms(*USUAL_MECHANISMS), used, "hh", roles.UNIT)
+    assert named.settings.unit_column == "hh" and named.mechanisms == USUAL_MECHANISMS
+    assert named.explore.mechanisms == chosen.mechanisms  # what Compare opened with
+    for key in (*USUAL_MECHANISMS, *MAPPED):
+        assert "unit of several" not in refusal(find_mechanism(key), named.settings)
 
 
 def test_a_single_variable_keeps_its_rules_as_whole_records(monkeypatch):

@@ -1,29 +1,33 @@
-"""What a newcomer sees: strict mechanisms at ε = 1 beside the papers' default, and no empty page."""
+"""What a newcomer sees: whole records, a strict mechanism at ε = 1 among them, and no empty page."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from synth_core.ui.state.choices import OPENING, USUAL_MECHANISMS
+from synth_core.ui.state.choices import USUAL_MECHANISMS
 from synth_core.ui.state.first_choices import opening_choices, unusual
 
 
-def test_the_first_example_opens_with_strict_mechanisms_and_another_table_with_the_usual_ones(monkeypatch):
+def test_the_first_example_opens_with_whole_records_and_a_strict_mechanism(monkeypatch):
     monkeypatch.delenv("SYNTH_MECHANISMS")
     first = opening_choices()
-    assert (first.mechanisms, first.settings.epsilon) == (OPENING, 1.0)
+    assert (first.mechanisms, first.settings.epsilon) == (USUAL_MECHANISMS, 1.0)
+    assert "measured" in first.mechanisms and unusual(first) == {}  # none is told as kept
+    assert [block.name for block in first.whole] == ["e401k", "pira", "inc"]
+    assert not {block.name for block in first.whole} & set(first.settings.predictors)
     assert first.settings.outcome == "inc" and first.guess is not None  # so that nothing is asked for first
     other = first.for_table({"outcome": "pay", "predictors": (), "model": "lognormal"})
-    assert (other.mechanisms, other.settings.epsilon) == (USUAL_MECHANISMS, 1.0)
-    assert "measured" in other.mechanisms and unusual(other) == {}  # a strict one, and none is told as kept
-    again = other.for_table({"outcome": "age", "predictors": (), "model": "lognormal"})
-    assert again.mechanisms == USUAL_MECHANISMS
+    assert (other.mechanisms, other.settings.epsilon, other.whole) == (USUAL_MECHANISMS, 1.0, ())
     chosen = first.with_settings(epsilon=2.0).for_table({"outcome": "pay"})  # by whoever sits there
-    assert (chosen.mechanisms, chosen.settings.epsilon) == (OPENING, 2.0)
+    assert (chosen.mechanisms, chosen.settings.epsilon) == (USUAL_MECHANISMS, 2.0)
 
 
 @pytest.mark.parametrize(
     ("named", "seen"),
-    [("censored", ("censored",)), (" weighted , unweighted", ("weighted", "unweighted")), ("none", OPENING)],
+    [
+        ("censored", ("censored",)),
+        (" weighted , unweighted", ("weighted", "unweighted")),
+        ("none", USUAL_MECHANISMS),
+    ],
 )
 def test_a_server_may_name_the_first_mechanisms(monkeypatch, named, seen):
     monkeypatch.setenv("SYNTH_MECHANISMS", named)

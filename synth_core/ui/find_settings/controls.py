@@ -35,7 +35,7 @@ from synth_core.ui.state.choices import Choices, replaced
 MAP_RUN, TUNING_RUN = "map", "tuning"
 PERCENTILE = "percentile"
 COARSE = ("coarse",)  # what the page asked for where it started a map by itself
-COARSE_STEPS, COARSE_SECONDS = 4, 30.0
+COARSE_STEPS, COARSE_SECONDS = 4, 60.0  # of points that come one by one, and give way to all else
 
 
 @dataclass(frozen=True)

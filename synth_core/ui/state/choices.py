@@ -26,8 +26,7 @@ from synth_core.release.plan.settings_file import Scenario
 from synth_core.system import limits
 
 FIRST_EXAMPLE = "401ksubs"
-OPENING, OPENING_EPSILON = ("unweighted", "weighted", "anchored", "measured"), 1.0  # of the first example
-USUAL_MECHANISMS = ("unweighted", "weighted", "measured")  # of another table, at the same ε: strict too
+USUAL_MECHANISMS, OPENING_EPSILON = ("unweighted", "weighted", "measured"), 1.0  # the last one is strict
 MAPPED = ("unweighted", "weighted", "exponential", "count_weighted")  # at first, on the map
 MAY_BE_NONE = {
     "settings.match_epsilon",
@@ -265,8 +264,6 @@ class Choices(BaseModel):
         """The choices that outlast a table, with the columns and the model of another one."""
         fresh = {name: Settings.model_fields[name].default for name in FRESH}
         chosen = self.with_settings(**fresh | changes)
-        if (self.mechanisms, self.settings.epsilon) == (OPENING, OPENING_EPSILON):  # nobody chose them
-            chosen = chosen.with_mechanisms(*USUAL_MECHANISMS)
         explore = chosen.explore.model_copy(update={"edges": (), "edges_of": ""})
         policy = chosen.policy.model_copy(update={"by_variable": ()})
         fresh_parts = {"group_by": None, "blocks": (), "explore": explore, "policy": policy}

@@ -5,16 +5,21 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from synth_core.analysis.records.blocks import Block
 from synth_core.analysis.settings import Settings, make_settings
 from synth_core.data.examples import EXAMPLES
 from synth_core.mechanisms.catalogue import DECLARED_FOR_A_TABLE, MECHANISMS, TUNING
+from synth_core.models import OF_CATEGORIES
 from synth_core.ui.state.choices import (
     FIRST_EXAMPLE,
-    OPENING,
     OPENING_EPSILON,
     USUAL_MECHANISMS,
     Choices,
 )
+
+# What the first example opens with beside its income: whether a household may save in a 401(k) plan, and has an IRA.
+OPENING_BLOCKS = tuple(Block(name, OF_CATEGORIES, {"categories": ("0", "1")}) for name in ("e401k", "pira"))
+OPENING_PREDICTORS = ("age", "marr", "male", "fsize")
 
 
 def first_choices() -> Choices:
@@ -51,14 +56,16 @@ def usual_again(choices: Choices) -> Choices:
 
 
 def opening_choices() -> Choices:
-    """What a newcomer sees first: the first example, with strict mechanisms at ε = 1 beside the papers' default.
+    """What a newcomer sees first: whole records of the first example, with a strict mechanism at ε = 1 among the usual.
 
-    Where `SYNTH_MECHANISMS` names mechanisms, those at the usual settings.
+    Where `SYNTH_MECHANISMS` names mechanisms, those at the usual settings, and income alone.
     """
     named = [key for key in os.environ.get("SYNTH_MECHANISMS", "").split(",") if key.strip() in MECHANISMS]
     if named:
         return first_choices().with_mechanisms(*map(str.strip, named))
-    return first_choices().with_settings(epsilon=OPENING_EPSILON).with_mechanisms(*OPENING)
+    one = first_choices().with_settings(epsilon=OPENING_EPSILON, predictors=OPENING_PREDICTORS)
+    whole = {"blocks": (*OPENING_BLOCKS, *one.described)}
+    return one.model_copy(update=whole).with_mechanisms(*USUAL_MECHANISMS)
 
 
 def example_choices(choices: Choices, key: str) -> Choices:

@@ -70,7 +70,9 @@ def test_what_is_not_strict_is_never_said_without_its_limit(key):
 def test_a_local_figure_names_the_table_and_what_it_leaves_out_and_no_second_epsilon(key):
     text = suspicion(guarantees()[key], 23.54, 2.8, weights="held")
     assert text.startswith("In this table")
-    assert "rises to 15 %, the largest found for a changed value" in text  # the odds do not follow from withholding
+    assert (
+        "rises to 15 %, the largest found for a changed value" in text
+    )  # the odds do not follow from withholding
     assert "at most" not in text  # a search finds no bound
     assert "ε" not in text  # the row's is of a value withheld, and another one was beside it
     assert "not counted" in text
