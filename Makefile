@@ -1,5 +1,5 @@
 # make app    set up what is missing, then serve the app on http://127.0.0.1:8501
-# make test   set up what is missing, then run the tests in minutes;  make test-full  the slow ones too;  make test-long  fits of minutes
+# make test   set up what is missing, then run the tests in minutes;  make test-full  the slow ones too;  make test-long  those of minutes, by hand
 # make setup  set up only;  make bench  measure;  make lint  check style, types and imports;  make clean  remove .venv
 # make docs   the API reference, from the docstrings, into build/api;  make screenshot  the README's picture
 PORT ?= 8501
@@ -20,9 +20,9 @@ unexport PYTHONDONTWRITEBYTECODE
 help:
 	@sed -n '1,4s/^# //p' Makefile
 
-# The first example's model is compiled here, the others beside the running app.
+# The first example's models are compiled here, beside each other; the others beside the running app.
 app: $(VENV)/run.stamp
-	@$(BIN)/python -m synth_core.engine.toolchain lognormal.stan
+	@$(BIN)/python -m synth_core.engine.toolchain lognormal.stan categorical.stan
 	@$(BIN)/python -m streamlit run app.py --server.port $(PORT)
 
 test: setup $(VENV)/dev.stamp

@@ -16,11 +16,13 @@ WIDTH, HEIGHT = 1440, 900
 def main() -> None:
     """Start the app, open Compare on the example that it starts with, and take the picture."""
     with tempfile.TemporaryDirectory() as results, sync_playwright() as playwright:
-        server = Server(results, SYNTH_STATE_DIR=results)
+        server = Server(results, SYNTH_STATE_DIR=results, SYNTH_MECHANISMS="")
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         try:
             page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
             page.goto(server.url)
+            painted(page)
+            page.locator(".board .headline tr.words").nth(2).wait_for(timeout=120_000)  # the last row
             painted(page)
             page.get_by_role("button", name="No tour").click()
             settled(page)
