@@ -20,6 +20,7 @@ from synth_core.ui.state import session
 
 WAITED = 10.0  # times as long as expected
 COMPILE_SECONDS = 40.0  # of a Stan program, beside another one
+STARTING = 10.0  # seconds until a new server's processes have what they run
 SHORT = 5.0  # seconds of which nothing is said
 
 
@@ -112,7 +113,8 @@ def expected_end(
     usual = together(left, at_once)
     if not sum(done):
         return began + usual if left else now  # where nothing is known, nothing is late
-    return now + max(usual, sum(left) * (now - began) / sum(done))
+    slower = (now - began + STARTING) / (sum(done) + STARTING)  # a quick first run tells little of the others
+    return now + max(usual, sum(left) * slower)
 
 
 def seconds_left(end: float) -> str:
