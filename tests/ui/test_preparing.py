@@ -2,9 +2,8 @@
 
 from streamlit.testing.v1 import AppTest
 
-from synth_core.data.examples import EXAMPLES
 from synth_core.models import family
-from synth_core.ui.state.choices import FIRST_EXAMPLE
+from synth_core.ui.state.first_choices import opening_choices
 from tests.conftest import ROOT
 
 
@@ -31,6 +30,7 @@ def test_the_line_is_there_until_all_are_ready():
     assert not at.run().caption
 
 
-def test_make_app_compiles_the_first_examples_model():
-    program = family(EXAMPLES[FIRST_EXAMPLE].model).program
-    assert f"-m synth_core.engine.toolchain {program}\n" in (ROOT / "Makefile").read_text()
+def test_make_app_compiles_the_first_examples_models(monkeypatch):
+    monkeypatch.delenv("SYNTH_MECHANISMS")
+    programs = " ".join(family(block.model).program for block in opening_choices().whole[::-2])
+    assert f"-m synth_core.engine.toolchain {programs}\n" in (ROOT / "Makefile").read_text()
